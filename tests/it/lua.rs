@@ -193,7 +193,7 @@ function prepare()
    stmt:close()
    local ok, e = pcall(con.query, con, "SELECT nothing FROM nowhere")
    assert(not ok and e:find("SQL error") and con.error == sysbench.sql.error.FATAL)
-   assert(con:query_row("SELECT 7") == "7")
+   assert(con:query_row("SELECT 7") == "7" and con.sql_errno == 0 and con.sql_errmsg == "")
    sysbench.hooks.sql_error_ignorable = function(e) return true end
    ok, e = pcall(con.query, con, "SELECT nothing FROM nowhere")
    assert(not ok and e.errcode == sysbench.error.RESTART_EVENT and e.connection == con)
@@ -204,6 +204,14 @@ function prepare()
    assert(not ok and tostring(e):find("a connection that was closed"))
    assert(con:query_row("SELECT 8") == "8")
    con:query("DROP TABLE seen")
+   local odd = con:prepare("SELECT 12.500, 0.000, CAST('2026-01-02' AS DATE)" ..
+      (sysbench.opt.db_driver == "mysql" and [[, 1e300, -0.25e0, 18446744073709551615,
+         CAST('2026-01-02 03:04:05.123456' AS DATETIME(3)), CAST('-112:34:56' AS TIME)]]
+       or [[, 1e300::float8, true, ARRAY[1, 2], '{"a": 1}'::jsonb, interval '1 day']]))
+   local prepared, sent = odd:execute():fetch_row(), con:query(odd.sql):fetch_row()
+   for place = 1, 8 do
+      assert(prepared[place] == sent[place], prepared[place] .. " and " .. sent[place])
+   end
    con:disconnect()
    print("all seen")
 end
@@ -213,6 +221,7 @@ function thread_init() con = sysbench.sql.driver():connect() end
 function event()
    attempts = attempts + 1
    if attempts % 2 == 1 then
+      pcall(con.query, con, "SELECT nothing FROM nowhere")
       error({ errcode = sysbench.error.RESTART_EVENT, connection = con })
    end
    con:query("SELECT 1")
@@ -262,7 +271,13 @@ fn what_goes_wrong_is_one_sentence_with_file_and_line() {
     check("function event() db_query('x') end", "run", "x.lua:1: `db_query` is not supported");
     check("\nfunction event() os.exit(7) end", "run", "x.lua:2: the script called os.exit(7)");
     check("ffi = require('ffi') ffi.new('int')", "run", "x.lua:1: `ffi.new` is not supported");
-    check("function event() end", "--table-size=1 run", "there is no option `--table-size`");
+    let declares = "sysbench.cmdline.options = { tables = {'', 1} } function event() end";
+    check(declares, "--table-size=1 run", "there is no option `--table-size`");
+    let slow = "local ffi = require('ffi') function event() ffi.C.usleep(9e6) end";
+    check(slow, "--time=1 --forced-shutdown=1 run", "`--forced-shutdown` ended them");
+    let late = "local ffi = require('ffi') function thread_init() ffi.C.usleep(9e6) end \
+                function event() end";
+    check(late, "--thread-init-timeout=1 run", "not ready within 1 s, `--thread-init-timeout`");
     let query = "function prepare()\n sysbench.sql.driver():connect():query('SELECT a') end";
     check(query, "prepare", "x.lua:2: SQL error 42703: column \"a\" does not exist, in `SELECT a`");
     let parallel = "function load()\n if sysbench.tid == 1 then error('no room') end end\n\
@@ -275,6 +290,36 @@ fn what_goes_wrong_is_one_sentence_with_file_and_line() {
     assert!(up.fail("none.lua run").contains("there is no script `none.lua`"));
     assert!(up.fail("x.lua --threads 4 run").contains("write `--threads=4`"));
     assert!(up.fail("x.lua --mysql-ssl=on run").contains("`--mysql-ssl` is not supported"));
+}
+
+/// What scripts print that speak to no server: options, reports and calls are those of sysbench.
+#[test]
+fn a_script_without_a_server_has_options_and_reports_of_sysbench() {
+    let lab = Lab::new();
+    let succeed = |script: &str, words: &[&str]| {
+        lab.write("x.lua", script);
+        lab.succeed(&[&["sysbench", "x.lua"], words].concat())
+    };
+    let options = "function event() assert(sysbench.opt.old == '7' and test == 'x.lua') end";
+    let report = succeed(options, &["--old=7", "--num-threads=2", "--max-requests=4", "run"]);
+    assert_eq!(count(&report, "total number of events:"), 4, "{report}");
+    assert!(report.contains("Number of threads: 2\n\nGeneral statistics:\n"), "{report}");
+    let some = ["--events=9", "--histogram", "--mysql-ssl=off", "run"];
+    let report = succeed("function event() end", &some);
+    assert!(report.contains("Latency histogram (values are in milliseconds)\n"), "{report}");
+    let bars = report.lines().filter_map(|line| line.split_once(" |")?.1.split_once(' '));
+    let counted: u64 = bars.map(|(_, count)| count.trim().parse::<u64>().unwrap()).sum();
+    assert_eq!(counted, 9, "{report}");
+    assert_eq!(succeed("function event() end", &["--events=1", "--verbosity=0", "run"]), "");
+    let json = "sysbench.hooks.report_intermediate = sysbench.report_json\n\
+                sysbench.hooks.report_cumulative = function() end\n\
+                local ffi = require('ffi') function event() ffi.C.usleep(1000) end";
+    let report = succeed(json, &["--time=3", "--report-interval=1", "run"]);
+    let array = report.split_once("\n\n").unwrap().1;
+    let seconds: Vec<serde_json::Value> = serde_json::from_str(array).unwrap();
+    assert!(seconds.len() >= 2 && seconds[0]["threads"] == 1, "{report}");
+    let calls = "function event() print((debug.traceback('here'):gsub('\\n.*', ''))) end";
+    assert!(succeed(calls, &["--events=1", "run"]).contains("here\n"));
 }
 
 #[test]

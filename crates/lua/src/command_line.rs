@@ -1,6 +1,6 @@
 //! The words of a command line of sysbench.
 
-use crate::Error;
+use crate::{Error, general::RENAMED};
 
 /// Options, a script and a command, in the order that users are used to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -30,7 +30,9 @@ impl CommandLine {
                     None => (option, None),
                 };
                 last_option = value.is_none().then_some(word);
-                line.options.push((name.replace('-', "_"), value));
+                let name = name.replace('-', "_");
+                let renamed = RENAMED.iter().find(|(old, _)| *old == name);
+                line.options.push((renamed.map_or(name, |(_, now)| (*now).to_owned()), value));
                 continue;
             }
             let bare = last_option.take().filter(|_| is_value(word));
@@ -94,6 +96,8 @@ mod tests {
             option("skip_trx", None),
         ];
         assert_eq!(line.options, expected);
+        let line = parse("x.lua --num-threads=2 run").unwrap();
+        assert_eq!(line.options, [option("threads", Some("2"))]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What threads count and time, each in a place of its own.
 
+use crate::bins::Bins;
 use hdrhistogram::Histogram;
 use std::sync::{
     Mutex, PoisonError,
@@ -128,6 +129,19 @@ pub(crate) enum Stretch {
     /// Those since the last snapshot of this kind.
     Recent,
     All,
+}
+
+/// Latencies of all events, in the bins of sysbench: 1,024 from a microsecond to 100 s, in
+/// milliseconds.
+pub(crate) fn latency_bins(all: &[Counters]) -> Option<Bins> {
+    let mut bins = Bins::new(1024, 0.001, 100_000.0)?;
+    for one in all {
+        let latency = one.latency.lock().unwrap_or_else(PoisonError::into_inner);
+        for step in latency.all.iter_recorded() {
+            bins.add(step.value_iterated_to() as f64 / 1e6, step.count_at_value());
+        }
+    }
+    Some(bins)
 }
 
 /// Reads the counters of all threads.

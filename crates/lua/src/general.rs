@@ -51,8 +51,8 @@ pub(crate) const GENERAL: &[General] = &[
     number("thread_stack_size", "64K"),
     number("verbosity", "3"),
     flag("validate", "off"),
-    flag("debug", "off"),
-    flag("forced_shutdown", "off"),
+    flag("histogram", "off"),
+    text("forced_shutdown", "off"),
     text("rand_type", "uniform"),
     number("rand_seed", "0"),
     number("rand_spec_iter", "12"),
@@ -76,28 +76,48 @@ pub(crate) const GENERAL: &[General] = &[
     text("pgsql_db", "sbtest"),
 ];
 
-/// Options of sysbench that do nothing here, with the reason or what to use.
-pub(crate) const REFUSED: &[(&str, &str)] = &[
-    ("config_file", "write its lines as options"),
-    ("db_debug", "use the server's own log of statements"),
-    ("histogram", "`--percentile` chooses the one that is reported"),
-    ("luajit_cmd", "LuaJIT runs as it is"),
-    ("mysql_compression", "connections are not compressed"),
-    ("mysql_compression_algorithms", "connections are not compressed"),
-    ("mysql_debug", "use the server's own log of statements"),
-    ("mysql_dry_run", "statements are always sent"),
-    ("mysql_ssl", "connections of scripts are not encrypted"),
-    ("mysql_ssl_ca", "connections of scripts are not encrypted"),
-    ("mysql_ssl_cert", "connections of scripts are not encrypted"),
-    ("mysql_ssl_cipher", "connections of scripts are not encrypted"),
-    ("mysql_ssl_key", "connections of scripts are not encrypted"),
-    ("pgsql_sslmode", "connections of scripts are not encrypted"),
-    ("report_checkpoints", "`--report-interval` reports while a script runs"),
-    ("tx_rate", "use `--rate`"),
-    ("max_requests", "use `--events`"),
-    ("max_time", "use `--time`"),
-    ("num_threads", "use `--threads`"),
-    ("warmup_time", "run the script once before"),
+/// Older names of options, and those of today.
+pub(crate) const RENAMED: &[(&str, &str)] = &[
+    ("max_requests", "events"),
+    ("max_time", "time"),
+    ("num_threads", "threads"),
+    ("tx_rate", "rate"),
+];
+
+/// An option of sysbench that does nothing here.
+pub(crate) struct Refused {
+    /// Its name, with `_`.
+    pub(crate) name: &'static str,
+    /// The value that asks for nothing, which is taken.
+    pub(crate) neutral: &'static str,
+    /// The reason, or what to use.
+    pub(crate) remedy: &'static str,
+}
+
+const fn refused(name: &'static str, neutral: &'static str, remedy: &'static str) -> Refused {
+    Refused { name, neutral, remedy }
+}
+
+const PLAIN: &str = "connections of scripts are not encrypted";
+
+/// All of them.
+pub(crate) const REFUSED: &[Refused] = &[
+    refused("config_file", "", "write its lines as options"),
+    refused("db_debug", "off", "use the server's own log of statements"),
+    refused("debug", "off", "use the server's own log of statements"),
+    refused("luajit_cmd", "", "LuaJIT runs as it is"),
+    refused("mysql_compression", "off", "connections are not compressed"),
+    refused("mysql_compression_algorithms", "", "connections are not compressed"),
+    refused("mysql_debug", "off", "use the server's own log of statements"),
+    refused("mysql_dry_run", "off", "statements are always sent"),
+    refused("mysql_ssl", "off", PLAIN),
+    refused("mysql_ssl_ca", "", PLAIN),
+    refused("mysql_ssl_cert", "", PLAIN),
+    refused("mysql_ssl_cipher", "", PLAIN),
+    refused("mysql_ssl_key", "", PLAIN),
+    refused("pgsql_sslmode", "disable", PLAIN),
+    refused("report_checkpoints", "", "`--report-interval` reports while a script runs"),
+    refused("warmup_time", "0", "run the script once before"),
 ];
 
 /// Options that a workload does not take, because somebody else decides it.
@@ -108,6 +128,10 @@ pub(crate) const DECIDED: &[(&str, &str)] = &[
     ("rate", "use `arrival`"),
     ("report_interval", "records have a series of each second"),
     ("percentile", "records have the whole histogram"),
+    ("histogram", "records have the whole histogram"),
+    ("forced_shutdown", "the design says how long a test is"),
+    ("thread_init_timeout", "the design says how long a test is"),
+    ("verbosity", "nothing is printed"),
     ("rand_seed", "use `seed` of the experiment"),
     ("db_driver", "it is that of the server"),
     ("mysql_host", "servers are levels of the factor `build`"),

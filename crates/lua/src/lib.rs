@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bins;
 mod bulk;
 mod command_line;
 mod counters;

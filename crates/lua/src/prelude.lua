@@ -21,8 +21,8 @@ sysbench = {
    report_csv = host.report_csv,
    report_json = host.report_json,
 }
--- Scripts from before 1.0 and bulk_insert.lua read it.
-thread_id = host.tid
+-- Scripts from before 1.0 read them, and bulk_insert.lua.
+thread_id, test = host.tid, host.script_path
 
 -- Kinds of parameters, as the host names them.
 local INTEGER, REAL, TEXT = 1, 2, 3
@@ -45,6 +45,44 @@ end
 -- The process is not the script's: what it ends is its own command.
 function os.exit(code)
    error(("the script called os.exit(%s)"):format(code == nil and "" or tostring(code)), 2)
+end
+
+-- What of LuaJIT's library `debug` looks at calls and changes nothing. A level is counted from the
+-- function that asks; this one and the host's are two more.
+debug = {}
+
+function debug.getinfo(asked)
+   local told = host.info(type(asked) == "number" and asked + 1 or asked)
+   return told
+end
+
+local function place_of(told)
+   if told.what == "C" then
+      return "[C]: in function"
+   end
+   local place = ("%s:%d: in "):format(told.short_src, told.currentline)
+   if told.what == "main" then
+      return place .. "main chunk"
+   end
+   if told.name then
+      return ("%sfunction '%s'"):format(place, told.name)
+   end
+   return ("%sfunction <%s:%d>"):format(place, told.short_src, told.linedefined)
+end
+
+function debug.traceback(message, level)
+   if message ~= nil and type(message) ~= "string" and type(message) ~= "number" then
+      return message
+   end
+   local lines, at = { "stack traceback:" }, (level or 1) + 1
+   local told = host.info(at)
+   while told do
+      lines[#lines + 1] = "\t" .. place_of(told)
+      at = at + 1
+      told = host.info(at)
+   end
+   local text = table.concat(lines, "\n")
+   return message and message .. "\n" .. text or text
 end
 
 local function refuses(what)
@@ -72,6 +110,10 @@ local function failed(con, query, ignorable, errno, state, message, level)
    end
    local code = state ~= "" and state or tostring(errno)
    error(("SQL error %s: %s, in `%s`"):format(code, message, query:sub(1, 200)), level or 3)
+end
+
+local function succeeded(con)
+   con.error, con.sql_errno, con.sql_state, con.sql_errmsg, con.result = 0, 0, "", "", nil
 end
 
 local function result_of(con, columns, rows)
@@ -107,7 +149,7 @@ function Connection:query(sql)
    if columns == false then
       failed(self, sql, a, b, c, d)
    end
-   self.error, self.result = 0, nil
+   succeeded(self)
    if columns then
       return result_of(self, columns, a)
    end
@@ -118,7 +160,7 @@ function Connection:query_row(sql)
    if columns == false then
       failed(self, sql, a, b, c, d)
    end
-   self.error, self.result = 0, nil
+   succeeded(self)
    if columns and a > 0 then
       local row = host.fetch(self.id)
       return unpack(row, 1, columns)
@@ -130,17 +172,19 @@ function Connection:prepare(sql)
    if number == false then
       failed(self, sql, a, b, c, d)
    end
-   self.error, self.result = 0, nil
+   succeeded(self)
    return setmetatable({ con = self, number = number, sql = sql, count = 0 }, Statement)
 end
 
 function Connection:bulk_insert_init(head)
+   self.bulk = head
    host.bulk_begin(self.id, head)
 end
 
-local function sent(con, ok, ignorable, errno, state, message)
+-- An event with a bulk insert is not tried again, as in sysbench: its rows are gone.
+local function sent(con, ok, _, errno, state, message)
    if ok == false then
-      failed(con, "a bulk insert", ignorable, errno, state, message, 4)
+      failed(con, con.bulk, false, errno, state, message, 4)
    end
 end
 
@@ -213,7 +257,7 @@ function Statement:execute()
    if columns == false then
       failed(con, self.sql, a, b, c, d)
    end
-   con.error, con.result = 0, nil
+   succeeded(con)
    if columns then
       return result_of(con, columns, a)
    end
@@ -264,6 +308,7 @@ function Result:free()
 end
 
 setmetatable(sysbench.rand, { __index = refuses("sysbench.rand") })
+setmetatable(debug, { __index = refuses("debug") })
 setmetatable(sysbench.sql, { __index = refuses("sysbench.sql") })
 
 -- Histograms of a script's own.

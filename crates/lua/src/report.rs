@@ -1,7 +1,12 @@
 //! Reports in the words of sysbench 1.0.20, as texts.
 
-use crate::counters::{Snapshot, Sums};
-use report::sysbench::{Latency, Share, Totals, fairness_text, latency_text, totals_text};
+use crate::{
+    bins::Bins,
+    counters::{Snapshot, Sums},
+};
+use report::sysbench::{
+    Latency, Share, Totals, fairness_text, general_text, latency_text, statements_text,
+};
 use std::fmt::Write;
 
 /// What a report is about: the fields of the table that hooks get, in seconds.
@@ -16,6 +21,8 @@ pub(crate) struct Stat {
     pub(crate) latency: [f64; 5],
     /// Events that are due and not begun, and those in work; none without a rate.
     pub(crate) queue: Option<(u64, u64)>,
+    /// Whether the script has connected to a server; statements of others are not shown.
+    pub(crate) has_sql: bool,
     /// Whether it is the one at the end.
     pub(crate) cumulative: bool,
 }
@@ -53,10 +60,15 @@ fn figures(stat: &Stat) -> [String; 10] {
 pub(crate) fn intermediate(stat: &Stat, percentile: f64) -> String {
     let [time, threads, tps, qps, reads, writes, others, latency, errors, reconnects] =
         figures(stat);
-    let mut line = format!(
-        "[ {time}s ] thds: {threads} tps: {tps} qps: {qps} (r/w/o: {reads}/{writes}/{others}) lat \
-         (ms,{percentile}%): {latency} err/s: {errors} reconn/s: {reconnects}\n"
-    );
+    let mut line = match stat.has_sql {
+        true => format!(
+            "[ {time}s ] thds: {threads} tps: {tps} qps: {qps} (r/w/o: {reads}/{writes}/{others}) \
+             lat (ms,{percentile}%): {latency} err/s: {errors} reconn/s: {reconnects}\n"
+        ),
+        false => {
+            format!("[ {time}s ] thds: {threads} eps: {tps} lat (ms,{percentile}%): {latency}\n")
+        }
+    };
     if let Some((waiting, working)) = stat.queue {
         // Writing to a string cannot fail.
         let _ = writeln!(line, "[ {time}s ] queue length: {waiting}, concurrency: {working}");
@@ -69,14 +81,14 @@ pub(crate) fn csv(stat: &Stat) -> String {
     figures(stat).join(",") + "\n"
 }
 
-/// The same as an object.
+/// The same as an object, without an end of line.
 pub(crate) fn json(stat: &Stat) -> String {
     let [time, threads, tps, qps, reads, writes, others, latency, errors, reconnects] =
         figures(stat);
     format!(
         "{{\"time\": {time}, \"threads\": {threads}, \"tps\": {tps}, \"qps\": {{\"total\": {qps}, \
          \"reads\": {reads}, \"writes\": {writes}, \"other\": {others}}}, \"latency\": {latency}, \
-         \"errors\": {errors}, \"reconnects\": {reconnects}}}\n"
+         \"errors\": {errors}, \"reconnects\": {reconnects}}}"
     )
 }
 
@@ -95,7 +107,13 @@ pub(crate) fn cumulative(stat: &Stat, percentile: f64) -> String {
     };
     let [quantile, min, max, mean, sum] = stat.latency.map(|seconds| seconds * 1e3);
     let latency = Latency { min, mean, max, percentile: quantile, percent: percentile, sum };
-    totals_text(&totals) + &latency_text(&latency)
+    let statements = if stat.has_sql { statements_text(&totals) } else { String::new() };
+    statements + &general_text(&totals) + &latency_text(&latency)
+}
+
+/// The histogram of latencies.
+pub(crate) fn histogram(bins: &Bins) -> String {
+    format!("Latency histogram (values are in milliseconds)\n{} \n", bins.text())
 }
 
 /// How even the threads' shares are.
@@ -117,6 +135,7 @@ mod tests {
             total: 2.0,
             sums,
             latency: [0.0125, 0.001, 0.02, 0.01, 0.2],
+            has_sql: true,
             ..Stat::default()
         }
     }
@@ -138,5 +157,9 @@ mod tests {
             assert!(text.contains(line), "{text}");
         }
         assert!(cumulative(&stat(), 0.0).contains("disabled"));
+        let other = Stat { has_sql: false, ..stat() };
+        let line = "[ 2s ] thds: 2 eps: 10.00 lat (ms,95%): 12.50\n";
+        assert_eq!(intermediate(&other, 95.0), line);
+        assert!(cumulative(&other, 95.0).starts_with("General statistics:\n"));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     CommandLine, Error,
-    counters::{Snapshot, Stretch, Sums, snapshot},
+    counters::{Snapshot, Stretch, Sums, latency_bins, snapshot},
     host::stat_table,
     report::{self, Stat},
     script_options,
@@ -23,6 +23,8 @@ use std::{
 
 /// Time that threads have to come back after they were stopped.
 const GRACE: Duration = Duration::from_secs(2);
+/// The least `--verbosity` with which sysbench reports.
+const NOTICE: f64 = 3.0;
 /// How often threads are looked at.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -59,6 +61,9 @@ pub fn run(
             line.script
         )));
     };
+    // Reports are notices to sysbench, and its `help` is none.
+    let quiet = settings.verbosity < NOTICE && line.command != "help";
+    let out = if quiet { Box::new(|_: &str| ()) } else { out };
     let shared = Arc::new(Shared::new(line, settings, script, Arc::clone(&stop), out));
     let whole = thread::Builder::new().name("script".to_owned()).spawn(move || whole(&shared));
     let whole =
@@ -91,7 +96,8 @@ fn whole(shared: &Arc<Shared>) -> Result<Ending, Error> {
 pub(crate) fn command(shared: &Arc<Shared>) -> Result<(), Error> {
     let state = State::load(shared, 0).map_err(Error::Script)?;
     let declared = script_options::declared(state.sysbench(&["cmdline", "options"]))?;
-    let opt: Opt = Arc::new(script_options::merged(&shared.settings, &declared, &shared.line)?);
+    let merged = script_options::merged(&shared.settings, declared.as_deref(), &shared.line)?;
+    let opt: Opt = Arc::new(merged);
     state.set_options(&opt).map_err(Error::Script)?;
     let name = shared.line.command.as_str();
     if name == "run" {
@@ -99,6 +105,7 @@ pub(crate) fn command(shared: &Arc<Shared>) -> Result<(), Error> {
     }
     let Some((function, parallel)) = state.command(name) else {
         if name == "help" {
+            let declared = declared.unwrap_or_default();
             (shared.out)(&script_options::help(&shared.script, &declared));
             return Ok(());
         }
@@ -148,20 +155,45 @@ fn run_events(shared: &Arc<Shared>, state: &State, opt: &Opt) -> Result<(), Erro
         state.call(&function, ()).map_err(Error::Script)?;
     }
     (shared.out)(&format!("Number of threads: {}\n\n", shared.settings.threads));
+    let began = Instant::now();
     worker::start(shared, opt, worker::run).map_err(Error::Script)?;
     let mut reporter = Reporter { shared, state, before: Sums::default(), reported: 0.0 };
-    let waited = wait(shared, &mut || reporter.look());
+    let waited = wait(shared, &mut || {
+        in_time(shared, began)?;
+        reporter.look()
+    });
     if let Some(start) = shared.started() {
         let seconds = start.elapsed().as_secs_f64();
         if !matches!(waited, Err(Error::Script(_))) {
             reporter.last(seconds).map_err(Error::Script)?;
         }
     }
+    if shared.has_json.load(Relaxed) {
+        (shared.out)("\n]\n");
+    }
     waited?;
     if let Some(function) = state.global("done") {
         state.call(&function, ()).map_err(Error::Script)?;
     }
     Ok(())
+}
+
+/// Whether threads keep the limits of time that options set for them.
+fn in_time(shared: &Shared, began: Instant) -> Result<(), String> {
+    let settings = &shared.settings;
+    let Some(start) = shared.started() else {
+        let limit = settings.init_seconds;
+        let late = limit > 0.0 && began.elapsed().as_secs_f64() > limit;
+        let reason = format!("threads were not ready within {limit} s, `--thread-init-timeout`");
+        return if late { Err(reason) } else { Ok(()) };
+    };
+    let Some(grace) = settings.shutdown_seconds.filter(|_| settings.seconds > 0.0) else {
+        return Ok(());
+    };
+    if start.elapsed().as_secs_f64() < settings.seconds + grace {
+        return Ok(());
+    }
+    Err(format!("threads still worked {grace} s after the end, and `--forced-shutdown` ended them"))
 }
 
 /// Reports while threads work.
@@ -209,6 +241,10 @@ impl Reporter<'_> {
         match self.hook("report_cumulative") {
             Some(hook) => self.call(&hook, &stat),
             None => {
+                let asked = self.shared.settings.histogram;
+                if let Some(bins) = latency_bins(&self.shared.counters).filter(|_| asked) {
+                    (self.shared.out)(&report::histogram(&bins));
+                }
                 (self.shared.out)(&report::cumulative(&stat, percentile));
                 (self.shared.out)(&report::fairness(&found));
                 Ok(())
@@ -218,8 +254,8 @@ impl Reporter<'_> {
 
     fn stat(&self, found: &Snapshot, interval: f64, total: f64) -> Stat {
         let settings = &self.shared.settings;
-        let working = self.shared.running.load(Relaxed) as u64;
-        let queue = (settings.rate > 0.0).then(|| (self.shared.waiting(total), working));
+        let queue =
+            (settings.rate > 0.0).then(|| (self.shared.waiting(total), self.shared.working()));
         Stat {
             threads: settings.threads,
             interval,
@@ -227,6 +263,7 @@ impl Reporter<'_> {
             sums: found.sums.clone(),
             latency: found.latency,
             queue,
+            has_sql: self.shared.has_sql(),
             cumulative: false,
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::{
     CommandLine, Error,
-    general::{GENERAL, Kind},
+    general::{GENERAL, Kind, REFUSED},
     settings::{Settings, Value},
 };
 use mlua::{Table, Value as LuaValue};
@@ -17,13 +17,13 @@ pub(crate) struct Declared {
     default: Value,
 }
 
-/// Reads `sysbench.cmdline.options`.
+/// Reads `sysbench.cmdline.options`; none where the script has no such table.
 ///
 /// # Errors
 /// An option is not declared as a table, or its default does not fit.
-pub(crate) fn declared(options: Option<Table>) -> Result<Vec<Declared>, Error> {
+pub(crate) fn declared(options: Option<Table>) -> Result<Option<Vec<Declared>>, Error> {
     let mut found = Vec::new();
-    let Some(options) = options else { return Ok(found) };
+    let Some(options) = options else { return Ok(None) };
     for pair in options.pairs::<String, LuaValue>() {
         let (name, value) = pair.map_err(|_| wrong("a name is no text"))?;
         let LuaValue::Table(table) = value else {
@@ -37,7 +37,7 @@ pub(crate) fn declared(options: Option<Table>) -> Result<Vec<Declared>, Error> {
         found.push(Declared { name: name.replace('-', "_"), about, kind, default });
     }
     found.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(found)
+    Ok(Some(found))
 }
 
 fn wrong(what: &str) -> Error {
@@ -70,27 +70,42 @@ fn value_of(kind: Kind, value: &LuaValue) -> Value {
     }
 }
 
-/// Everything that `sysbench.opt` has: sysbench's own options, and those of the script.
+/// Everything that `sysbench.opt` has: sysbench's own options, and those of the script. A script
+/// that declares none, as before sysbench 1.0, finds as texts whatever is given.
 ///
 /// # Errors
 /// The command line has an option that nobody declares, or a value that makes no sense.
 pub(crate) fn merged(
     settings: &Settings,
-    declared: &[Declared],
+    declared: Option<&[Declared]>,
     line: &CommandLine,
 ) -> Result<Vec<(String, Value)>, Error> {
     let general = |name: &str| GENERAL.iter().any(|one| one.name == name);
-    for (name, _) in &line.options {
-        if !general(name) && declared.iter().all(|one| one.name != *name) {
+    let own = declared.unwrap_or_default();
+    let mut all: Vec<_> =
+        settings.values.iter().map(|(name, value)| (name.clone(), shown(name, value))).collect();
+    for (name, text) in &line.options {
+        if general(name) || own.iter().any(|one| one.name == *name) {
+            continue;
+        }
+        let given = text.as_deref().unwrap_or_default();
+        if let Some(known) = REFUSED.iter().find(|refused| refused.name == name) {
+            if given == known.neutral {
+                continue;
+            }
+            let (name, remedy) = (name.replace('_', "-"), known.remedy);
+            return Err(Error::Usage(format!("`--{name}` is not supported: {remedy}")));
+        }
+        if declared.is_some() {
             let (name, script) = (name.replace('_', "-"), &line.script);
             return Err(Error::Usage(format!(
                 "there is no option `--{name}`, neither of sysbench nor of `{script}`; `dbdyno \
                  sysbench {script} help` lists them"
             )));
         }
+        all.push((name.clone(), Value::Text(given.to_owned())));
     }
-    let mut all: Vec<_> = settings.values.clone().into_iter().collect();
-    for one in declared.iter().filter(|one| !general(&one.name)) {
+    for one in own.iter().filter(|one| !general(&one.name)) {
         let given = line.options.iter().rev().find(|(name, _)| *name == one.name);
         let value = match given {
             Some((_, text)) => Value::parse(&one.name, one.kind, text.as_deref())?,
@@ -99,6 +114,17 @@ pub(crate) fn merged(
         all.push((one.name.clone(), value));
     }
     Ok(all)
+}
+
+/// A general option as scripts see it: of Postgres one host and one port are no list to sysbench.
+fn shown(name: &str, value: &Value) -> Value {
+    match value {
+        Value::List(words) if name.starts_with("pgsql_") && words.len() == 1 => {
+            let number = words[0].parse().map(Value::Number);
+            number.unwrap_or_else(|_| Value::Text(words[0].clone()))
+        }
+        other => other.clone(),
+    }
 }
 
 /// What `help` prints.
@@ -136,11 +162,18 @@ mod tests {
             .eval::<Table>()
             .unwrap();
         let declared = declared(Some(table)).unwrap();
+        merge_declared(declared.as_deref(), options)
+    }
+
+    fn merge_declared(
+        declared: Option<&[Declared]>,
+        options: &str,
+    ) -> Result<Vec<(String, Value)>, String> {
         let words = format!("x.lua run {options}");
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
         let line = CommandLine::parse(&words).unwrap();
         let settings = Settings::of(&line, &|_| None).map_err(|error| error.to_string())?;
-        merged(&settings, &declared, &line).map_err(|error| error.to_string())
+        merged(&settings, declared, &line).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -160,5 +193,17 @@ mod tests {
     fn what_nobody_declares_is_named() {
         assert!(merge("--table-szie=5").unwrap_err().contains("no option `--table-szie`"));
         assert!(merge("--table-size=five").unwrap_err().contains("a number is expected"));
+        assert!(merge("--mysql-ssl=on").unwrap_err().contains("`--mysql-ssl` is not supported"));
+        assert!(merge("--mysql-ssl=off --warmup-time=0").is_ok());
+    }
+
+    #[test]
+    fn a_script_that_declares_nothing_gets_what_is_given_as_texts() {
+        let all = merge_declared(None, "--old-name=7 --threads=2 --pgsql-port=5433").unwrap();
+        let of = |name: &str| all.iter().find(|one| one.0 == name).unwrap().1.clone();
+        assert_eq!(of("old_name"), Value::Text("7".to_owned()));
+        assert_eq!(of("threads"), Value::Number(2.0));
+        assert_eq!(of("pgsql_port"), Value::Number(5433.0));
+        assert!(merge_declared(None, "--mysql-ssl=on").is_err());
     }
 }

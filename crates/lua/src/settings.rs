@@ -2,7 +2,7 @@
 
 use crate::{
     CommandLine, Error,
-    general::{GENERAL, Kind, REFUSED},
+    general::{GENERAL, Kind},
 };
 use model::{
     drive::{Endpoint, Target},
@@ -121,6 +121,14 @@ pub(crate) struct Settings {
     /// Seconds between reports; 0 is none.
     pub(crate) report_interval: f64,
     pub(crate) percentile: f64,
+    /// Whether the report of the whole has a histogram of latencies.
+    pub(crate) histogram: bool,
+    /// What is said: below 3, nothing but errors.
+    pub(crate) verbosity: f64,
+    /// Seconds within which threads are ready; 0 is no limit.
+    pub(crate) init_seconds: f64,
+    /// Seconds after the end until threads that still work are given up; none waits for them.
+    pub(crate) shutdown_seconds: Option<f64>,
     pub(crate) draws: Draws,
     pub(crate) driver: Driver,
     /// Whether statements are prepared by the server.
@@ -144,12 +152,6 @@ impl Settings {
             let given = line.options.iter().rev().find(|(name, _)| name == one.name);
             let text = given.map_or(Some(one.default), |(_, text)| text.as_deref());
             values.insert(one.name.to_owned(), Value::parse(one.name, one.kind, text)?);
-        }
-        for (name, _) in &line.options {
-            if let Some((name, remedy)) = REFUSED.iter().find(|(refused, _)| refused == name) {
-                let name = name.replace('_', "-");
-                return wrong(format!("`--{name}` is not supported: {remedy}"));
-            }
         }
         for (name, variable) in [("mysql_password", "MYSQL_PWD"), ("pgsql_password", "PGPASSWORD")]
         {
@@ -189,6 +191,10 @@ impl Settings {
             rate: options.at_least("rate", 0.0)?,
             report_interval: options.at_least("report_interval", 0.0)?,
             percentile,
+            histogram: options.flag("histogram"),
+            verbosity: options.at_least("verbosity", 0.0)?,
+            init_seconds: options.at_least("thread_init_timeout", 0.0)?,
+            shutdown_seconds: options.shutdown()?,
             draws,
             driver,
             prepares,
@@ -250,6 +256,22 @@ impl<'a> Options<'a> {
                 wrong(format!("`--{name}={number}`: at least {least} is expected"))
             }
             _ => Ok(least),
+        }
+    }
+
+    fn flag(&self, name: &str) -> bool {
+        matches!(self.0.get(name), Some(Value::Flag(true)))
+    }
+
+    /// Seconds, or nothing where it is off; without a value it is 5 s, as in sysbench.
+    fn shutdown(&self) -> Result<Option<f64>, Error> {
+        match self.text("forced_shutdown") {
+            "off" => Ok(None),
+            "" | "on" => Ok(Some(5.0)),
+            text => match number(text).filter(|seconds| *seconds >= 0.0) {
+                Some(seconds) => Ok(Some(seconds)),
+                None => wrong(format!("`--forced-shutdown={text}`: seconds or `off` are expected")),
+            },
         }
     }
 
@@ -341,11 +363,22 @@ mod tests {
         };
         check("--threads=0", "`--threads=0`: at least 1");
         check("--threads=x", "`--threads=x`: a number is expected");
-        check("--mysql-ssl=on", "`--mysql-ssl` is not supported");
+        check("--forced-shutdown=soon", "`--forced-shutdown=soon`: seconds or `off`");
         check("--db-driver=oracle", "no database driver `oracle`");
         check("--rand-type=odd", "`--rand-type=odd`");
         check("--percentile=101", "at most 100");
         check("--validate=maybe", "`on` or `off` is expected");
+    }
+
+    #[test]
+    fn a_forced_shutdown_is_off_or_some_seconds() {
+        let check = |options: &str, expected| {
+            assert_eq!(settings(options).unwrap().shutdown_seconds, expected, "{options}");
+        };
+        check("", None);
+        check("--forced-shutdown=off", None);
+        check("--forced-shutdown", Some(5.0));
+        check("--forced-shutdown=1", Some(1.0));
     }
 
     #[test]

@@ -32,6 +32,10 @@ pub(crate) struct Shared {
     pub(crate) connections: AtomicUsize,
     /// How many numbers `rand.unique` has given.
     pub(crate) unique: AtomicU32,
+    /// Events that have begun and are not over, where they arrive at a rate.
+    working: AtomicU64,
+    /// Whether the script has reported as JSON, whose array is then to be closed.
+    pub(crate) has_json: AtomicBool,
     /// Threads that are not at their end.
     pub(crate) running: AtomicUsize,
     /// Events begun.
@@ -48,6 +52,15 @@ pub(crate) struct Shared {
 struct Start {
     ready: u32,
     at: Option<Instant>,
+}
+
+/// An event that has begun.
+pub(crate) struct Working<'a>(&'a Shared);
+
+impl Drop for Working<'_> {
+    fn drop(&mut self) {
+        self.0.working.fetch_sub(1, Relaxed);
+    }
 }
 
 struct Arrivals {
@@ -81,6 +94,8 @@ impl Shared {
             files: Mutex::default(),
             connections: AtomicUsize::new(0),
             unique: AtomicU32::new(0),
+            working: AtomicU64::new(0),
+            has_json: AtomicBool::new(false),
             running: AtomicUsize::new(0),
             begun: AtomicU64::new(0),
             ended: AtomicBool::new(false),
@@ -149,6 +164,22 @@ impl Shared {
         let gap = -(1.0 - arrivals.random.unit()).ln() / self.settings.rate;
         arrivals.next += gap;
         arrivals.next
+    }
+
+    /// An event begins; it is over when the value is dropped.
+    pub(crate) fn work(&self) -> Working<'_> {
+        self.working.fetch_add(1, Relaxed);
+        Working(self)
+    }
+
+    /// Events that are worked on.
+    pub(crate) fn working(&self) -> u64 {
+        self.working.load(Relaxed)
+    }
+
+    /// Whether a thread has connected to a server.
+    pub(crate) fn has_sql(&self) -> bool {
+        self.connections.load(Relaxed) > 0
     }
 
     /// About how many arrivals were due by then and are nobody's.

@@ -268,6 +268,27 @@ mod tests {
     }
 
     #[test]
+    fn calls_can_be_looked_at_and_not_changed() {
+        let check = |body: &str| {
+            let source =
+                format!("local function inner()\n {body}\nend\nfunction event() inner() end");
+            assert_eq!(attempted(&source), Attempt::Done, "{body}");
+        };
+        check(
+            "local i = debug.getinfo(1) assert(i.currentline == 2 and i.source:find('^@.*x.lua$'))",
+        );
+        check("assert(debug.getinfo(2).name == nil or debug.getinfo(1).what == 'Lua')");
+        check("assert(debug.getinfo(print).what == 'C' and debug.getinfo(99) == nil)");
+        check(
+            "local ok, why = xpcall(function() error('no') end, debug.traceback) \
+             assert(why:find('^.*x.lua:2: no\\nstack traceback:\\n') and why:find('x.lua:2: in '))",
+        );
+        check("local t = {} assert(debug.traceback(t) == t)");
+        let found = attempted("function event() debug.sethook() end");
+        assert!(matches!(found, Attempt::Failed(why) if why.contains("`debug.sethook` is not")));
+    }
+
+    #[test]
     fn ffi_is_a_safe_stand_in() {
         let counts = "ffi = require('ffi') ffi.cdef[[void f();]] \
                       function event() ffi.C.sb_counter_inc(sysbench.tid, ffi.C.SB_CNT_ERROR) end";

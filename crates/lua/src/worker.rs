@@ -1,7 +1,6 @@
 //! The threads: each has a state of its own.
 
 use crate::{
-    counters::Counters,
     failed,
     settings::Value,
     shared::Shared,
@@ -99,10 +98,8 @@ fn events(shared: &Arc<Shared>, state: &State, tid: u32, start: Instant) -> Resu
             let Some(due) = arrive(shared, start, limit) else { break };
             began = due;
         }
-        let last = match repeat(shared, state, &event, tid)? {
-            Some(last) => last,
-            None => break,
-        };
+        let _working = (settings.rate > 0.0).then(|| shared.work());
+        let Some(last) = repeat(shared, state, &event, tid)? else { break };
         now = Instant::now();
         if last {
             break;
@@ -127,7 +124,7 @@ fn repeat(
         match state.attempt(event, tid) {
             Attempt::Done => return Ok(Some(false)),
             Attempt::Last => return Ok(Some(true)),
-            Attempt::Again => Counters::add(&shared.counters[tid as usize].errors),
+            Attempt::Again => {}
             Attempt::Failed(_) if shared.is_stopped() => return Ok(None),
             Attempt::Failed(reason) => return Err(reason),
         }

@@ -108,7 +108,7 @@ fn shared(
 fn options_of(shared: &Shared, state: &State) -> Result<Opt, String> {
     let declared = script_options::declared(state.sysbench(&["cmdline", "options"]));
     let merged = declared
-        .and_then(|declared| script_options::merged(&shared.settings, &declared, &shared.line));
+        .and_then(|found| script_options::merged(&shared.settings, found.as_deref(), &shared.line));
     merged.map(Arc::new).map_err(|error| error.to_string())
 }
 

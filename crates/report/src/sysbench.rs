@@ -93,9 +93,10 @@ pub fn text(slice: &SliceRecord) -> Option<String> {
     };
     let [events, times] = shares(work, slice.clients);
     Some(format!(
-        "Number of threads: {}\n\n{}{}{}",
+        "Number of threads: {}\n\n{}{}{}{}",
         slice.clients,
-        totals_text(&totals),
+        statements_text(&totals),
+        general_text(&totals),
         latency_text(&latency),
         fairness_text(events, times)
     ))
@@ -123,7 +124,7 @@ fn line(text: &mut String, name: &str, value: &str) {
 }
 
 /// Statements, operations and their rates.
-pub fn totals_text(totals: &Totals) -> String {
+pub fn statements_text(totals: &Totals) -> String {
     let mut text = "SQL statistics:\n    queries performed:\n".to_owned();
     let queries = totals.reads + totals.writes + totals.others;
     let counts = [
@@ -145,7 +146,13 @@ pub fn totals_text(totals: &Totals) -> String {
         let rate = count as f64 / totals.rated_seconds.max(1e-9);
         line(&mut text, &format!("    {name}"), &format!("{count:<6} ({rate:.2} per sec.)"));
     }
-    text.push_str("\nGeneral statistics:\n");
+    text.push('\n');
+    text
+}
+
+/// Operations and their time.
+pub fn general_text(totals: &Totals) -> String {
+    let mut text = "General statistics:\n".to_owned();
     line(&mut text, "    total time:", &format!("{:.4}s", totals.seconds));
     line(&mut text, "    total number of events:", &totals.events.to_string());
     text.push('\n');

@@ -7,6 +7,8 @@ pub enum Value<'a> {
     Null,
     /// An integer of any width.
     Integer(i64),
+    /// An integer above all of those.
+    Unsigned(u64),
     /// A number with a fraction.
     Real(f64),
     /// A text, or any other value in the bytes of its protocol.
@@ -21,16 +23,21 @@ impl Value<'_> {
         match self {
             Self::Integer(value) => Some(*value),
             Self::Bytes(text) => std::str::from_utf8(text).ok()?.parse().ok(),
-            Self::Null | Self::Real(_) => None,
+            Self::Null | Self::Unsigned(_) | Self::Real(_) => None,
         }
     }
 
-    /// The value as a text; `None` is NULL.
-    fn text(&self) -> Option<String> {
+    /// The value as a text; `None` is NULL. Numbers with a fraction have as few digits as tell them
+    /// apart, and an exponent where they would have many zeros.
+    pub fn text(&self) -> Option<String> {
         match self {
             Self::Null => None,
             Self::Integer(value) => Some(value.to_string()),
-            Self::Real(value) => Some(value.to_string()),
+            Self::Unsigned(value) => Some(value.to_string()),
+            Self::Real(value) => {
+                let text = format!("{value:?}");
+                Some(text.strip_suffix(".0").unwrap_or(&text).to_owned())
+            }
             Self::Bytes(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
         }
     }

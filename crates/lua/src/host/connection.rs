@@ -170,10 +170,11 @@ impl Connection {
         let found = dialog.next_row(&mut |value| {
             place += 1;
             let text = match value {
-                Sql::Null => return,
-                Sql::Integer(number) => lua.create_string(number.to_string()),
-                Sql::Real(number) => lua.create_string(number.to_string()),
                 Sql::Bytes(bytes) => lua.create_string(bytes),
+                other => match other.text() {
+                    Some(text) => lua.create_string(text),
+                    None => return,
+                },
             };
             if let Err(error) = text.and_then(|text: LuaString| row.raw_set(place, text)) {
                 wrong = Err(error);
@@ -252,6 +253,9 @@ impl Connection {
     fn failed(&mut self, lua: &Lua, host: &Host, failure: &Failure) -> mlua::Result<Five> {
         host.note(failure);
         let code = if failure.is_lost() { LOST } else { failure.code() };
+        if code != "client" {
+            Counters::add(&host.counters().errors);
+        }
         let ignored = &self.shared.settings.ignored;
         let ignorable = match self.driver {
             Driver::Mysql => {

@@ -1,5 +1,6 @@
 //! What stands behind the objects of `prelude.lua`: one table of functions per state.
 
+mod calls;
 mod chance;
 mod connection;
 mod reports;
@@ -245,7 +246,8 @@ fn others(lua: &Lua, table: &Table, host: &Rc<Host>) -> mlua::Result<()> {
         std::thread::sleep(Duration::from_micros(microseconds.max(0.0) as u64));
         Ok(())
     })?;
-    table.set("sleep", sleep)
+    table.set("sleep", sleep)?;
+    table.set("info", lua.create_function(calls::info)?)
 }
 
 fn files(lua: &Lua, table: &Table, shared: &Arc<Shared>) -> mlua::Result<()> {

@@ -1,13 +1,13 @@
 //! The reports that scripts call and the tables that their hooks get.
 
 use crate::{
+    bins::Bins,
     counters::Sums,
     report::{self, Stat},
     shared::Shared,
 };
-use hdrhistogram::Histogram;
 use mlua::{Lua, Table, UserData, UserDataMethods};
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering::Relaxed};
 
 /// The table that a hook gets.
 pub(crate) fn stat_table(lua: &Lua, stat: &Stat) -> mlua::Result<Table> {
@@ -42,7 +42,7 @@ const LATENCIES: [&str; 5] =
     ["latency_pct", "latency_min", "latency_max", "latency_avg", "latency_sum"];
 
 /// What such a table says.
-fn stat_of(table: &Table) -> mlua::Result<Stat> {
+fn stat_of(table: &Table, shared: &Shared) -> mlua::Result<Stat> {
     let number = |name: &str| table.get::<Option<f64>>(name).map(Option::unwrap_or_default);
     let count = |name: &str| number(name).map(|number| number as u64);
     let mut latency = [0.0; 5];
@@ -67,6 +67,7 @@ fn stat_of(table: &Table) -> mlua::Result<Stat> {
             Some(waiting) => Some((waiting as u64, count("concurrency")?)),
             None => None,
         },
+        has_sql: shared.has_sql(),
         cumulative: table.contains_key("latency_min")?,
     })
 }
@@ -75,7 +76,7 @@ pub(super) fn add(lua: &Lua, table: &Table, shared: &Arc<Shared>) -> mlua::Resul
     let percentile = shared.settings.percentile;
     let own = Arc::clone(shared);
     let default = lua.create_function(move |_, stat: Table| {
-        let stat = stat_of(&stat)?;
+        let stat = stat_of(&stat, &own)?;
         (own.out)(&match stat.cumulative {
             true => report::cumulative(&stat, percentile),
             false => report::intermediate(&stat, percentile),
@@ -83,57 +84,46 @@ pub(super) fn add(lua: &Lua, table: &Table, shared: &Arc<Shared>) -> mlua::Resul
         Ok(())
     })?;
     table.set("report_default", default)?;
-    let forms: [(&str, Form); 2] = [("report_csv", report::csv), ("report_json", report::json)];
-    for (name, form) in forms {
-        let own = Arc::clone(shared);
-        let report = lua.create_function(move |_, stat: Table| {
-            (own.out)(&form(&stat_of(&stat)?));
-            Ok(())
-        })?;
-        table.set(name, report)?;
-    }
     let own = Arc::clone(shared);
-    let new = lua.create_function(move |_, (_size, min, max): (f64, f64, f64)| {
-        let longest = (max * SCALE) as u64;
-        let counts = Histogram::new_with_bounds(1, longest.max(2), 3)
-            .map_err(|error| mlua::Error::runtime(format!("histogram: {error}")))?;
-        Ok(Buckets { counts, min, shared: Arc::clone(&own) })
+    let csv = lua.create_function(move |_, stat: Table| {
+        (own.out)(&report::csv(&stat_of(&stat, &own)?));
+        Ok(())
+    })?;
+    table.set("report_csv", csv)?;
+    let own = Arc::clone(shared);
+    let json = lua.create_function(move |_, stat: Table| {
+        // An array, whose end comes with that of the run.
+        let before = if own.has_json.swap(true, Relaxed) { ",\n" } else { "[\n" };
+        (own.out)(&format!("{before}{}", report::json(&stat_of(&stat, &own)?)));
+        Ok(())
+    })?;
+    table.set("report_json", json)?;
+    let own = Arc::clone(shared);
+    let new = lua.create_function(move |_, (size, min, max): (f64, f64, f64)| {
+        let bins = Bins::new(size as usize, min, max).ok_or_else(|| {
+            mlua::Error::runtime("a histogram needs two bins or more, and 0 < min < max")
+        })?;
+        Ok(Own { bins, shared: Arc::clone(&own) })
     })?;
     let histogram = lua.create_table()?;
     histogram.set("new", new)?;
     table.set("histogram", histogram)
 }
 
-/// Makes the text of a report.
-type Form = fn(&Stat) -> String;
-
-/// Steps of a histogram's unit.
-const SCALE: f64 = 1000.0;
-
 /// `sysbench.histogram.new(..)`.
-struct Buckets {
-    counts: Histogram<u64>,
-    min: f64,
+struct Own {
+    bins: Bins,
     shared: Arc<Shared>,
 }
 
-impl UserData for Buckets {
+impl UserData for Own {
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
         methods.add_method_mut("update", |_, own, value: f64| {
-            own.counts.saturating_record((value.max(own.min) * SCALE).max(1.0) as u64);
+            own.bins.add(value, 1);
             Ok(())
         });
         methods.add_method("print", |_, own, ()| {
-            let mut text =
-                "       value  ------------- distribution ------------- count\n".to_owned();
-            let most = own.counts.iter_recorded().map(|one| one.count_at_value()).max();
-            for one in own.counts.iter_recorded() {
-                let count = one.count_at_value();
-                let width = (count * 40).div_ceil(most.unwrap_or(1).max(1)) as usize;
-                let (value, stars) = (one.value_iterated_to() as f64 / SCALE, "*".repeat(width));
-                text.push_str(&format!("{value:12.3} |{stars:<40} {count}\n"));
-            }
-            (own.shared.out)(&text);
+            (own.shared.out)(&own.bins.text());
             Ok(())
         });
     }

@@ -128,15 +128,7 @@ impl Dialog for Talk {
             Ok(true)
         };
         match prepared {
-            Some(prepared) => {
-                if prepared.columns.iter().any(|column| column.is_moment()) {
-                    return Err(Failure::own(
-                        "the result of a prepared statement has a column of a date or a time, \
-                         which scripts get from `con:query` only",
-                    ));
-                }
-                hand(&mut BinaryRow::new(&prepared.columns, body))
-            }
+            Some(prepared) => hand(&mut BinaryRow::new(&prepared.columns, body)),
             None => hand(&mut TextRow(body)),
         }
     }
@@ -401,7 +393,7 @@ mod tests {
         let definition = [&head[..], &[8, 0, 0, 0, 0, 0]].concat();
         let eof = b"\xfe\0\0\x02\0";
         let bytes = framed(&[b"\x01", &definition, eof, eof]);
-        let mut columns = vec![Column::Bytes, Column::Moment];
+        let mut columns = vec![Column::Bytes, Column::Unknown];
         let mut told = Some(Described { columns: &mut columns, texts: 6 });
         assert!(Scan::new(0).scan(&bytes, Definitions::Always, &mut told).unwrap());
         assert_eq!(columns, [Column::Integer { width: 8, unsigned: false }]);

@@ -12,10 +12,18 @@ pub(super) enum Column {
     Real { width: usize },
     /// A text, or anything else that begins with its length.
     Bytes,
-    /// A date or a time, which begins with its length as well.
-    Moment,
+    /// A date or a time, which begins with its length as well, with so many digits of a second.
+    Moment { kind: Moment, digits: usize },
     /// Its definition makes no sense.
     Unknown,
+}
+
+/// What a date or a time tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Moment {
+    Date,
+    DateAndTime,
+    Time,
 }
 
 impl Column {
@@ -26,9 +34,12 @@ impl Column {
             let Some((_, behind)) = next_text(rest) else { return Self::Unknown };
             rest = behind;
         }
-        // Length of what follows, character set, width; then the type and the flags.
-        let Some(&[kind, flags, ..]) = rest.get(7..) else { return Self::Unknown };
+        // Length of what follows, character set, width; then type, flags and decimals.
+        let Some(&[kind, flags, _, decimals, ..]) = rest.get(7..) else { return Self::Unknown };
         let integer = |width| Self::Integer { width, unsigned: flags & 0x20 != 0 };
+        // 31 says that there is no fixed number of them.
+        let digits = if decimals <= 6 { usize::from(decimals) } else { 0 };
+        let moment = |kind| Self::Moment { kind, digits };
         match kind {
             1 => integer(1),
             2 | 13 => integer(2),
@@ -36,14 +47,40 @@ impl Column {
             8 => integer(8),
             4 => Self::Real { width: 4 },
             5 => Self::Real { width: 8 },
-            7 | 10..=12 => Self::Moment,
+            7 | 12 => moment(Moment::DateAndTime),
+            10 => moment(Moment::Date),
+            11 => moment(Moment::Time),
             _ => Self::Bytes,
         }
     }
+}
 
-    /// Whether it is a date or a time.
-    pub(super) fn is_moment(self) -> bool {
-        self == Self::Moment
+impl Moment {
+    /// The text that the server gives for bytes of the binary protocol, whose zeros at the end are
+    /// left out.
+    fn text(self, bytes: &[u8], digits: usize) -> Option<String> {
+        let at = |place: usize| u32::from(bytes.get(place).copied().unwrap_or_default());
+        let wide = |place: usize| (0..4).map(|byte| at(place + byte) << (8 * byte)).sum::<u32>();
+        let (date, clock) = match self {
+            Self::Time => (String::new(), 5),
+            _ => (format!("{:04}-{:02}-{:02}", at(0) + (at(1) << 8), at(2), at(3)), 4),
+        };
+        if self == Self::Date {
+            return Some(date);
+        }
+        let (sign, hours, gap) = match self {
+            Self::Time if at(0) != 0 => ("-", wide(1).checked_mul(24)?.checked_add(at(5))?, ""),
+            Self::Time => ("", wide(1).checked_mul(24)?.checked_add(at(5))?, ""),
+            _ => ("", at(4), " "),
+        };
+        let mut text =
+            format!("{date}{gap}{sign}{hours:02}:{:02}:{:02}", at(clock + 1), at(clock + 2));
+        if digits > 0 {
+            let fraction = format!("{:06}", wide(clock + 3));
+            text.push('.');
+            text.push_str(fraction.get(..digits)?);
+        }
+        Some(text)
     }
 }
 
@@ -90,6 +127,8 @@ pub(super) struct BinaryRow<'a> {
     values: &'a [u8],
     /// The next column.
     at: usize,
+    /// Of the last date or time.
+    moment: String,
 }
 
 impl<'a> BinaryRow<'a> {
@@ -98,7 +137,7 @@ impl<'a> BinaryRow<'a> {
         let bitmap = (columns.len() + 9) / 8;
         let parts = packet.get(1..).and_then(|packet| packet.split_at_checked(bitmap));
         let (nulls, values) = parts.unwrap_or_default();
-        Self { columns, nulls, values, at: 0 }
+        Self { columns, nulls, values, at: 0, moment: String::new() }
     }
 
     fn take<const N: usize>(&mut self, width: usize) -> Option<[u8; N]> {
@@ -122,18 +161,25 @@ impl Row for BinaryRow<'_> {
             Column::Integer { width, unsigned } => {
                 let free = 64 - 8 * width as u32;
                 let shifted = i64::from_le_bytes(self.take(width)?) << free;
-                let signed = shifted >> free;
-                Some(Value::Integer(if unsigned {
-                    (shifted as u64 >> free) as i64
-                } else {
-                    signed
-                }))
+                if unsigned {
+                    let value = shifted as u64 >> free;
+                    return Some(
+                        i64::try_from(value).map_or(Value::Unsigned(value), Value::Integer),
+                    );
+                }
+                Some(Value::Integer(shifted >> free))
             }
             Column::Real { width: 4 } => {
                 Some(Value::Real(f32::from_le_bytes(self.take(4)?).into()))
             }
             Column::Real { .. } => Some(Value::Real(f64::from_le_bytes(self.take(8)?))),
-            Column::Bytes | Column::Moment => {
+            Column::Moment { kind, digits } => {
+                let (bytes, rest) = next_text(self.values)?;
+                self.values = rest;
+                self.moment = kind.text(bytes, digits)?;
+                Some(Value::Bytes(self.moment.as_bytes()))
+            }
+            Column::Bytes => {
                 let (text, rest) = next_text(self.values)?;
                 self.values = rest;
                 Some(Value::Bytes(text))
@@ -171,5 +217,32 @@ mod tests {
         assert_eq!(row.next(), Some(Value::Null));
         assert_eq!(row.next(), Some(Value::Real(1.5)));
         assert_eq!(row.next(), None);
+    }
+
+    #[test]
+    fn integers_without_a_sign_keep_their_last_bit() {
+        let columns = [Column::Integer { width: 8, unsigned: true }; 2];
+        let packet = [&[0, 0], &u64::MAX.to_le_bytes()[..], &7_u64.to_le_bytes()].concat();
+        let mut row = BinaryRow::new(&columns, &packet);
+        assert_eq!(row.next(), Some(Value::Unsigned(u64::MAX)));
+        assert_eq!(row.next(), Some(Value::Integer(7)));
+    }
+
+    #[test]
+    fn dates_and_times_are_the_texts_of_the_server() {
+        use Moment::{Date, DateAndTime, Time};
+        let check = |kind: Moment, digits, bytes: &[u8], expected: &str| {
+            let packet = [&[0, 0, bytes.len() as u8], bytes].concat();
+            let columns = [Column::Moment { kind, digits }];
+            let mut row = BinaryRow::new(&columns, &packet);
+            assert_eq!(row.next(), Some(Value::Bytes(expected.as_bytes())));
+        };
+        check(Date, 0, &[0xea, 7, 11, 27], "2026-11-27");
+        check(DateAndTime, 0, &[], "0000-00-00 00:00:00");
+        check(DateAndTime, 0, &[0xea, 7, 1, 2], "2026-01-02 00:00:00");
+        let whole = [0xea, 7, 1, 2, 3, 4, 5, 0x40, 0xe2, 1, 0];
+        check(DateAndTime, 3, &whole, "2026-01-02 03:04:05.123");
+        check(Time, 0, &[], "00:00:00");
+        check(Time, 6, &[1, 34, 0, 0, 0, 22, 59, 59, 1, 0, 0, 0], "-838:59:59.000001");
     }
 }

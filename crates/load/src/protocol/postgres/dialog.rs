@@ -15,10 +15,6 @@ const OID_INT8: u32 = 20;
 const OID_FLOAT8: u32 = 701;
 const OID_VARCHAR: u32 = 1043;
 
-/// Types whose binary form a script can read: smallint, integer, bigint, real, double precision,
-/// numeric, and texts (name, text, json, char, varchar, unknown).
-const READABLE: [u32; 12] = [21, 23, 20, 700, 701, 1700, 19, 25, 114, 1042, 1043, 705];
-
 pub(super) fn open(target: &Target) -> Result<Box<dyn Dialog>, Failure> {
     Ok(on(Connection::open(target)?))
 }
@@ -27,7 +23,7 @@ pub(super) fn open(target: &Target) -> Result<Box<dyn Dialog>, Failure> {
 pub(super) fn on(mut connection: Connection) -> Box<dyn Dialog> {
     connection.channel.allow_long_answers();
     let answer = Scan::default();
-    Box::new(Talk { connection, statements: Vec::new(), answer, types: None, form: Form::Text })
+    Box::new(Talk { connection, statements: Vec::new(), answer })
 }
 
 struct Talk {
@@ -36,16 +32,6 @@ struct Talk {
     statements: Vec<Option<Statement>>,
     /// The last answer, and up to where its rows were handed out.
     answer: Scan,
-    /// Types of its columns, once somebody has asked for a row.
-    types: Option<Vec<u32>>,
-    form: Form,
-}
-
-/// How the values of an answer are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Text,
-    Binary,
 }
 
 struct Statement {
@@ -63,7 +49,7 @@ impl Dialog for Talk {
         if sql.contains(&0) {
             return Err(Failure::own("a statement has a zero byte"));
         }
-        self.begin(Form::Text);
+        self.begin();
         let mut out = Vec::with_capacity(sql.len() + 6);
         message::message(&mut out, b'Q', |out| {
             out.extend_from_slice(sql);
@@ -75,12 +61,18 @@ impl Dialog for Talk {
 
     fn prepare(&mut self, sql: &str) -> Result<usize, Failure> {
         let sql = sql.to_owned();
+        // What it is known by is the kinds of its parameters, so others are sent when they are bound.
+        let is_known = pieces(&sql).len() == 1;
         self.statements.push(Some(Statement { sql, bound: None, messages: Vec::new(), head: 0 }));
-        Ok(self.statements.len() - 1)
+        let number = self.statements.len() - 1;
+        if is_known {
+            self.bind(number, &[])?;
+        }
+        Ok(number)
     }
 
     fn bind(&mut self, number: usize, kinds: &[Kind]) -> Result<(), Failure> {
-        self.begin(Form::Text);
+        self.begin();
         let statement = known(&mut self.statements, number)?;
         let text = numbered(&statement.sql, kinds.len())?;
         let mut out = Vec::new();
@@ -99,10 +91,7 @@ impl Dialog for Talk {
     }
 
     fn execute(&mut self, number: usize, arguments: &[Argument<'_>]) -> Result<Told, Failure> {
-        if known(&mut self.statements, number)?.bound.is_none() && arguments.is_empty() {
-            self.bind(number, &[])?;
-        }
-        self.begin(Form::Binary);
+        self.begin();
         let statement = known(&mut self.statements, number)?;
         statement.encode(arguments)?;
         let messages = std::mem::take(&mut statement.messages);
@@ -113,7 +102,7 @@ impl Dialog for Talk {
     }
 
     fn close(&mut self, number: usize) -> Result<(), Failure> {
-        self.begin(Form::Text);
+        self.begin();
         match self.statements.get_mut(number).and_then(Option::take) {
             Some(Statement { bound: Some(_), .. }) => {
                 self.connection.channel.send(&message::close(number))?;
@@ -126,22 +115,9 @@ impl Dialog for Talk {
     fn next_row(&mut self, take: &mut dyn FnMut(Value<'_>)) -> Result<bool, Failure> {
         let bytes = self.connection.channel.unread();
         let Some(body) = self.answer.next_row(bytes)? else { return Ok(false) };
-        let binary = self.form == Form::Binary;
-        if self.types.is_none() {
-            let types = self.answer.types(bytes)?;
-            let strange = types.iter().find(|oid| binary && !READABLE.contains(oid));
-            if let Some(oid) = strange {
-                return Err(Failure::own(format!(
-                    "the result of a prepared statement has a column of type number `{oid}`, which \
-                     scripts get from `con:query` only"
-                )));
-            }
-            self.types = Some(types);
-        }
-        let types = self.types.as_deref().unwrap_or_default();
-        let values = body.get(2..).unwrap_or_default();
-        let mut row = DataRow { types: types.iter(), values, binary };
-        for _ in types {
+        let (columns, values) = body.split_first_chunk().unwrap_or((&[0; 2], &[]));
+        let mut row = DataRow { types: [].iter(), values, binary: false };
+        for _ in 0..u16::from_be_bytes(*columns) {
             take(row.next().ok_or_else(|| reply::nonsense("a short row"))?);
         }
         Ok(true)
@@ -228,8 +204,8 @@ impl Statement {
                 }
             }
         }
-        // All results in binary.
-        out.extend_from_slice(&[0, 1, 0, 1]);
+        // All results as texts, as sysbench asks for them.
+        out.extend_from_slice(&[0, 0]);
         message::finish(out)?;
         out.extend_from_slice(b"D\0\0\0\x06P\0E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04");
         Ok(())
@@ -237,11 +213,9 @@ impl Statement {
 }
 
 impl Talk {
-    fn begin(&mut self, form: Form) {
+    fn begin(&mut self) {
         self.connection.channel.clear();
         self.answer = Scan::default();
-        self.types = None;
-        self.form = form;
     }
 
     fn send(&mut self, bytes: &[u8]) -> Result<(), Failure> {
@@ -275,9 +249,8 @@ impl Talk {
 struct Scan {
     /// Bytes that are understood.
     at: usize,
-    /// Columns of the first result set, and where its description begins.
+    /// Columns of the first result set.
     columns: Option<u64>,
-    described: usize,
     rows: u64,
     changed: u64,
     /// Where the next message that may be a row to be handed out begins, and the rows left.
@@ -292,7 +265,6 @@ impl Scan {
     /// Goes on in all bytes received so far; whether the answer is complete.
     fn scan(&mut self, bytes: &[u8]) -> Result<bool, Failure> {
         while let Some((kind, body)) = message::first(bytes.get(self.at..).unwrap_or_default())? {
-            let start = self.at;
             self.at += message::HEAD + body.len();
             match kind {
                 b'D' if self.sets == 1 => {
@@ -304,7 +276,7 @@ impl Scan {
                     if self.sets == 1 {
                         let count = body.first_chunk().map_or(0, |two| u16::from_be_bytes(*two));
                         self.columns = Some(count.into());
-                        (self.described, self.next) = (start, self.at);
+                        self.next = self.at;
                     }
                 }
                 b'C' => self.changed = self.changed.saturating_add(reply::changed(body)),
@@ -337,25 +309,6 @@ impl Scan {
         }
         Ok(None)
     }
-
-    /// The types of the columns.
-    fn types(&self, bytes: &[u8]) -> Result<Vec<u32>, Failure> {
-        let described = message::first(bytes.get(self.described..).unwrap_or_default())?;
-        let body = described.map_or(&[][..], |(_, body)| body);
-        let read = || {
-            let mut types = Vec::new();
-            let mut rest = body.get(2..)?;
-            while !rest.is_empty() {
-                let name = rest.iter().position(|byte| *byte == 0)?;
-                // Table, column of the table, type; its length, modifier and format.
-                let (about, behind) = rest.get(name + 1..)?.split_at_checked(18)?;
-                types.push(u32::from_be_bytes(about[6..10].try_into().ok()?));
-                rest = behind;
-            }
-            Some(types)
-        };
-        read().ok_or_else(|| reply::nonsense("a short row description"))
-    }
 }
 
 #[cfg(test)]
@@ -382,7 +335,6 @@ mod tests {
         }
         assert!(scan.scan(&bytes).unwrap());
         assert_eq!((scan.columns, scan.rows, scan.changed), (Some(1), 2, 0));
-        assert_eq!(scan.types(&bytes).unwrap(), [25]);
         assert_eq!(scan.next_row(&bytes).unwrap().unwrap().len(), 8);
         assert!(scan.next_row(&bytes).unwrap().is_some());
         assert_eq!(scan.next_row(&bytes).unwrap(), None);

@@ -183,6 +183,7 @@ fn real(row: &mut dyn Row) -> f64 {
     match row.next() {
         Some(Value::Real(value)) => value,
         Some(Value::Integer(value)) => value as f64,
+        Some(Value::Unsigned(value)) => value as f64,
         Some(Value::Bytes(text)) => {
             std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).unwrap_or_default()
         }
