@@ -23,7 +23,8 @@ struct Test {
     /// Logarithms: of the ratio, of its interval, and of what would have been found.
     ratio: f64,
     interval: [f64; 2],
-    detectable: f64,
+    /// None where a test is decided.
+    detectable: Option<f64>,
     /// Standard deviation of the logarithms of the blocks' ratios.
     deviation: f64,
 }
@@ -38,7 +39,7 @@ impl Test {
             blocks: row["blocks"].as_u64()?,
             ratio: log("ratio")?,
             interval: [log("ratio_low")?, log("ratio_high")?],
-            detectable: log("detectable")?,
+            detectable: log("detectable"),
             deviation: deviation(&blocks),
         })
     }
@@ -82,18 +83,19 @@ fn show(to: &mut fmt::Formatter<'_>, name: &str, tests: &[Test]) -> fmt::Result 
         percent(truth),
         held.count()
     )?;
-    let of =
-        |value: fn(&Test) -> f64, share: f64| quantile(tests.iter().map(value).collect(), share);
+    let ends = |value: fn(&Test) -> Option<f64>| {
+        let values: Vec<f64> = tests.iter().filter_map(value).collect();
+        [0.5, 0.9].map(|share| quantile(values.clone(), share))
+    };
+    let blocks = ends(|test| Some(test.blocks as f64));
+    let deviation = ends(|test| Some(test.deviation)).map(|share| 100.0 * share);
+    let open = tests.iter().filter(|test| test.detectable.is_some()).count();
+    let detectable = ends(|test| test.detectable.map(f64::abs)).map(percent);
     writeln!(
         to,
-        "  median and 90th percentile: blocks {} {}; sd of blocks {:.2} {:.2} %; \
-         detectable {:.2} {:.2} %",
-        of(|test| test.blocks as f64, 0.5),
-        of(|test| test.blocks as f64, 0.9),
-        100.0 * of(|test| test.deviation, 0.5),
-        100.0 * of(|test| test.deviation, 0.9),
-        percent(of(|test| test.detectable.abs(), 0.5)),
-        percent(of(|test| test.detectable.abs(), 0.9)),
+        "  median and 90th percentile: blocks {} {}; sd of blocks {:.2} {:.2} %; detectable by the \
+         {open} open ones {:.2} {:.2} %",
+        blocks[0], blocks[1], deviation[0], deviation[1], detectable[0], detectable[1],
     )
 }
 
