@@ -29,54 +29,88 @@ impl Results {
     ///
     /// Fails if another run or record with an identifier of the other folder is here.
     pub fn take(&self, other: &Self) -> Result<Taken> {
+        let mut batch = Batch::new(self.dir().join(TAKING))?;
         let mut taken = Taken::default();
         for run in other.runs()? {
             let (from, to) = (run_folder(other, &run.id), run_folder(self, &run.id));
-            taken.runs += usize::from(self.take_run(&from, &to)?);
+            if batch.add(&from, &to, layout::RUN)? {
+                taken.runs += 1;
+            } else {
+                renew(&from, &to)?;
+            }
             for trial in other.trials(&run.id)?.into_iter().filter(|trial| trial.complete) {
                 let to = self.dir().join(layout::RECORDS).join(layout::stem(&trial.dir));
-                taken.trials += usize::from(self.take_folder(&trial.dir, &to, layout::COMPLETE)?);
+                taken.trials += usize::from(batch.add(&trial.dir, &to, layout::COMPLETE)?);
             }
         }
+        batch.finish()?;
         Ok(taken)
     }
+}
 
-    /// Copies a run's folder, or what has changed in it since; whether it was not here.
-    fn take_run(&self, from: &Path, to: &Path) -> Result<bool> {
-        if self.take_folder(from, to, layout::RUN)? {
-            return Ok(true);
+/// Folders that are copied beside their places, become durable together, and then get their names:
+/// to wait for the disk for each of thousands of files would take minutes.
+struct Batch {
+    beside: PathBuf,
+    /// Where the copies belong, by the numbers that they are called beside.
+    places: Vec<PathBuf>,
+}
+
+impl Batch {
+    fn new(beside: PathBuf) -> Result<Self> {
+        if layout::is_folder(&beside)? {
+            fs::remove_dir_all(&beside)?;
         }
-        // What says that all is there comes last.
-        let (last, others): (Vec<PathBuf>, Vec<PathBuf>) =
-            files(from)?.into_iter().partition(|file| layout::stem(file) == layout::FINISHED);
-        for file in others.iter().chain(&last) {
-            let bytes = fs::read(file)?;
-            let own = to.join(layout::stem(file));
-            if fs::read(&own).ok().as_deref() != Some(bytes.as_slice()) {
-                layout::write_whole(&own, &bytes)?;
-            }
-        }
-        Ok(false)
+        Ok(Self { beside, places: Vec::new() })
     }
 
-    /// Copies a folder unless it is here; whether it was not. `sign` is a file of it that tells it
-    /// from others.
-    fn take_folder(&self, from: &Path, to: &Path, sign: &str) -> Result<bool> {
+    /// Copies a folder unless it is at its place; whether it was not. `sign` is a file of it that
+    /// tells it from others.
+    fn add(&mut self, from: &Path, to: &Path, sign: &str) -> Result<bool> {
         if layout::is_folder(to)? {
             let same = fs::read(from.join(sign))? == fs::read(to.join(sign))?;
             let path = to.to_owned();
             let reason = format!("`{}` has the same identifier", from.display());
             return if same { Ok(false) } else { Err(Error::Malformed { path, reason }) };
         }
-        let beside = self.dir().join(TAKING);
-        if layout::is_folder(&beside)? {
-            fs::remove_dir_all(&beside)?;
+        if self.places.is_empty() {
+            layout::create_private(&self.beside)?;
         }
-        copy(from, &beside)?;
-        fs::rename(&beside, to)?;
-        layout::sync_folder(to.parent().unwrap_or(self.dir()))?;
+        copy(from, &self.beside.join(self.places.len().to_string()))?;
+        self.places.push(to.to_owned());
         Ok(true)
     }
+
+    fn finish(self) -> Result<()> {
+        if self.places.is_empty() {
+            return Ok(());
+        }
+        let handle = fs::File::open(&self.beside)?;
+        rustix::fs::syncfs(handle.file()).map_err(std::io::Error::from)?;
+        for (number, to) in self.places.iter().enumerate() {
+            fs::rename(self.beside.join(number.to_string()), to)?;
+        }
+        fs::remove_dir(&self.beside)?;
+        let mut folders: Vec<&Path> = self.places.iter().filter_map(|to| to.parent()).collect();
+        folders.sort_unstable();
+        folders.dedup();
+        folders.into_iter().try_for_each(layout::sync_folder)
+    }
+}
+
+/// Copies what has changed in a run's folder since it was copied.
+fn renew(from: &Path, to: &Path) -> Result<()> {
+    // What says that all is there comes last.
+    let (last, others): (Vec<PathBuf>, Vec<PathBuf>) =
+        files(from)?.into_iter().partition(|file| layout::stem(file) == layout::FINISHED);
+    for file in others.iter().chain(&last) {
+        let bytes = fs::read(file)?;
+        let own = to.join(layout::stem(file));
+        if fs::read(&own).ok().as_deref() != Some(bytes.as_slice()) {
+            layout::write_whole(&own, &bytes)?;
+        }
+    }
+    Ok(())
 }
 
 fn run_folder(results: &Results, run: &str) -> PathBuf {
@@ -95,16 +129,14 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Copies a folder with everything in it, durably.
+/// Copies a folder with everything in it.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     layout::create_private(to)?;
     for file in files(from)? {
-        let own = to.join(layout::stem(&file));
-        fs::copy(&file, &own)?;
-        fs::File::open(&own)?.sync_all()?;
+        fs::copy(&file, to.join(layout::stem(&file)))?;
     }
     for folder in layout::folders(from)? {
         copy(&folder, &to.join(layout::stem(&folder)))?;
     }
-    layout::sync_folder(to)
+    Ok(())
 }

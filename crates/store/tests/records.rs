@@ -12,7 +12,7 @@ use model::{
     subject::{Build, Config, Subject},
 };
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
-use store::{Error, Results, RunWriter, Selection};
+use store::{Error, Results, RunWriter, Selection, Taken};
 
 fn subject(label: &str) -> Subject {
     Subject {
@@ -208,6 +208,35 @@ fn a_resumed_run_keeps_complete_blocks_only() {
     run.finish().unwrap();
     assert!(results.unfinished("h1").unwrap().is_none());
     assert!(results.runs().unwrap()[0].finished);
+}
+
+#[test]
+fn what_is_new_elsewhere_is_taken_once_and_what_clashes_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let (there, run) = start(&dir.path().join("there"), "one", "h1");
+    record(&run, "old", 0, 2).finish().unwrap();
+    let here = Results::open_or_create(dir.path().join("here")).unwrap();
+    let taken = |runs, trials| Taken { runs, trials };
+    // A copy that was cut off is begun anew.
+    fs::create_dir_all(here.dir().join("taking/0/logs")).unwrap();
+    assert_eq!(here.take(&there).unwrap(), taken(1, 1));
+    assert_eq!(here.take(&there).unwrap(), taken(0, 0));
+    record(&run, "new", 0, 2).finish().unwrap();
+    drop(record(&run, "old", 1, 1));
+    assert_eq!(here.take(&there).unwrap(), taken(0, 1));
+    assert!(!here.dir().join("taking").exists());
+    let (own, other) =
+        (here.slices(&Selection::All), there.slices(&Selection::Run(run.id().into())));
+    let complete = other.unwrap().slices.into_iter().filter(|stored| stored.slice.block == 0);
+    assert_eq!(own.unwrap().slices.len(), complete.count());
+    assert!(!here.runs().unwrap()[0].finished);
+    drop(run);
+    there.unfinished("h1").unwrap().unwrap().finish().unwrap();
+    here.take(&there).unwrap();
+    assert!(here.runs().unwrap()[0].finished);
+    let own = fs::read_dir(here.dir().join("records")).unwrap().next().unwrap().unwrap().path();
+    fs::write(own.join("complete"), "slices = 7\n").unwrap();
+    assert!(matches!(here.take(&there), Err(Error::Malformed { .. })));
 }
 
 #[test]
