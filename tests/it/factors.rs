@@ -33,6 +33,25 @@ fn levels_are_crossed_and_reach_servers_and_embedded_engines() {
 }
 
 #[test]
+fn an_experiment_is_code_where_it_names_some() {
+    for (factor, level, expected) in [
+        ("cpu_set", "0", false),
+        ("prefix", "nice -n 1", true),
+        ("environment", "DBDYNO_TEST=1", true),
+    ] {
+        let lab = Lab::with_small_logs();
+        lab.write(
+            "mine.toml",
+            &experiment(&format!("build = [\"sqlite\"]\n{factor} = [\"{level}\"]\n")),
+        );
+        // It ends before it starts anything.
+        let said = text(&lab.run(&["run", "mine.toml", "--budget", "1ms"]).stderr);
+        assert!(said.contains("--budget"), "{factor}: {said}");
+        assert_eq!(said.contains("you trust its author"), expected, "{factor}: {said}");
+    }
+}
+
+#[test]
 fn a_level_without_effect_ends_the_run_before_anything_is_loaded() {
     for build in ["sqlite", "postgres@18"] {
         let lab = Lab::with_small_logs();
