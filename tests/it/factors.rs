@@ -34,20 +34,20 @@ fn levels_are_crossed_and_reach_servers_and_embedded_engines() {
 
 #[test]
 fn an_experiment_is_code_where_it_names_some() {
-    for (factor, level, expected) in [
-        ("cpu_set", "0", false),
-        ("prefix", "nice -n 1", true),
-        ("environment", "DBDYNO_TEST=1", true),
+    let factors = "build = [\"sqlite\"]\nconfig = [\"base\", \"rollback\"]\n\
+                   cpu_set = [\"0\", \"all\"]\n";
+    for (more, expected) in [
+        ("", false),
+        ("prefix = [\"nice -n 1\"]\n", true),
+        ("environment = [\"DBDYNO_TEST=1\"]\n", true),
     ] {
         let lab = Lab::with_small_logs();
-        lab.write(
-            "mine.toml",
-            &experiment(&format!("build = [\"sqlite\"]\n{factor} = [\"{level}\"]\n")),
-        );
-        // It ends before it starts anything.
-        let said = text(&lab.run(&["run", "mine.toml", "--budget", "1ms"]).stderr);
-        assert!(said.contains("--budget"), "{factor}: {said}");
-        assert_eq!(said.contains("you trust its author"), expected, "{factor}: {said}");
+        lab.write("mine.toml", &experiment(&format!("{factors}{more}")));
+        // The product of the factors is refused before anything is started.
+        let output = lab.run(&["run", "mine.toml", "--budget", "1ms"]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert_eq!(said.contains("you trust its author"), expected, "{more}: {said}");
     }
 }
 
