@@ -398,7 +398,7 @@ mod tests {
     /// Names in the first column of the table of a document that begins with `head`.
     fn names_in(document: &str, head: &str) -> BTreeSet<String> {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(document);
-        let text = std::fs::read_to_string(path).unwrap();
+        let text = fs_err::read_to_string(path).unwrap();
         let table = text.lines().skip_while(|line| !line.starts_with(head)).skip(2);
         let rows = table.map_while(|line| line.strip_prefix("| ")?.split(" | ").next());
         let names = rows.flat_map(|cell| cell.split('`').skip(1).step_by(2));

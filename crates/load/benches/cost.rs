@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! cargo bench -p dbdyno-load --bench cost                    the null client, and a bare ping-pong
-//! cargo bench -p dbdyno-load --bench cost -- value '{"zipf":{"low":1,"high":100000,"exponent":0.8}}'
+//! cargo bench -p dbdyno-load --bench cost -- value GENERATOR
 //! cargo bench -p dbdyno-load --bench cost -- mysql SOCKET USER DATABASE [CLIENTS [WORKLOAD]]
 //! cargo bench -p dbdyno-load --bench cost -- postgres SOCKET USER DATABASE [CLIENTS [WORKLOAD]]
 //! cargo bench -p dbdyno-load --bench cost -- sysbench-mysql SOCKET USER DATABASE [CLIENTS]
@@ -18,8 +18,9 @@
 //! statement of a hundred rows of six columns, as text and prepared; also shown per row). The
 //! servers need a table `sbtest1` as sysbench makes it, of at least [`ROWS`] rows, for the first;
 //! for the others a table `pi1` is made anew. sysbench executes its `oltp_point_select`. `value` is
-//! the null client's point query with that generator as its argument, written as records have it;
-//! the difference to `'{"uniform":{"low":1,"high":100000}}'` is the generator's.
+//! the null client's point query with that generator as its argument, written as records have it,
+//! such as `'{"zipf":{"low":1,"high":100000,"exponent":0.8}}'`; the difference to that of
+//! `'{"uniform":{"low":1,"high":100000}}'`, which the first form has, is the generator's.
 
 #![allow(clippy::print_stdout, reason = "printing figures is what this program is for")]
 
