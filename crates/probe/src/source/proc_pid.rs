@@ -26,8 +26,11 @@ const COUNTERS: &[Counter] = &[
     counter::total("write_calls", "calls", "system calls that write, sockets included"),
 ];
 
-/// What each counter of [`COUNTERS`] takes from `/proc/PID/io`.
-const IO: [(&str, fn(&Io) -> u64); 4] = [
+/// A column of `/proc/PID/io`.
+type Column = fn(&Io) -> u64;
+
+/// Counters of [`COUNTERS`], and the column that each adds up.
+const IO: &[(&str, Column)] = &[
     ("read_bytes", |io| io.read_bytes),
     ("write_bytes", |io| io.write_bytes),
     ("read_calls", |io| io.syscr),
