@@ -203,7 +203,7 @@ impl ConcurrencyArgs {
             true => dbms::Concurrency::Allowed,
             false => dbms::Concurrency::Refused,
         };
-        let mut is_told = false;
+        let mut told = None;
         loop {
             match dbms::announce(&folder, (name, measures), concurrency) {
                 Ok(announcement) => return Ok(Some(Arc::new(announcement))),
@@ -214,7 +214,8 @@ impl ConcurrencyArgs {
                 Err(dbms::Error::OtherRun { name, pid } | dbms::Error::OtherLoad { name, pid })
                     if self.wait =>
                 {
-                    if !std::mem::replace(&mut is_told, true) {
+                    // Another command may have come in the way meanwhile.
+                    if told.replace(pid) != Some(pid) {
                         talk::say(&format!("waiting for `{name}` (pid {pid}) to end"));
                     }
                     stop.sleep(WAIT)?;
@@ -413,16 +414,17 @@ impl ExperimentArgs {
 
     /// Says that an experiment of the user's is code, where it brings some: whoever wrote it
     /// decides what is executed.
-    pub(crate) fn warn_of_code(&self, plan: &Plan) {
+    pub(crate) fn warn_of_code(&self, catalog: &Catalog) -> anyhow::Result<()> {
         let name = self.experiment.as_deref().unwrap_or_default();
-        let brings = plan.subjects.iter().any(|subject| subject.build.brings_code());
-        if brings && std::path::Path::new(name).is_file() {
+        let is_own = std::path::Path::new(name).is_file();
+        if is_own && self.draft(catalog, &Unset::default())?.brings_code() {
             talk::say(&format!(
                 "note: `{name}` names programs, libraries, sources or commands (`basedir`, \
-                 `source`, `prefix`, `environment`, `agent`), which are executed: run it only if \
-                 you trust its author"
+                 `source`, `prefix`, `environment`, `allocator`, `compiler`, `agent`), which are \
+                 executed: run it only if you trust its author"
             ));
         }
+        Ok(())
     }
 
     /// The experiment, whose versions are still open, with values for what it does not set.

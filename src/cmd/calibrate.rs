@@ -87,7 +87,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         draft.experiment.seed = draft.experiment.seed.wrapping_add(1);
         let plan = plan::plan_against_itself(&draft, &catalog, &versions)?;
         if index == 1 {
-            arguments.experiment.warn_of_code(&plan);
+            arguments.experiment.warn_of_code(&catalog)?;
         }
         talk::say(&format!("run {index} of {} against itself", arguments.runs));
         let terminal = Terminal::new(measuring.progress).expecting(&plan);

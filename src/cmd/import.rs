@@ -2,7 +2,7 @@
 
 use super::Verb;
 use crate::{args::ResultsArgs, exit::Code, talk};
-use archive::{Imported, correct::CORRECTIONS};
+use archive::{Imported, correct::CORRECTIONS, import::IMPORTERS};
 use clap::{ArgMatches, Args, FromArgMatches};
 use model::{escape, imported::ImportHeader, notes::Notes, number::counted};
 use std::{
@@ -106,12 +106,10 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     Ok(Code::Failed)
 }
 
-/// Formats of users' own files, whose names say what is compared.
-const OWN_FILES: [&str; 3] = ["hammerdb", "pgbench", "sysbench"];
-
 /// What names of users' own files were taken for, where they may have meant something else.
 fn note_of(archive: &archive::Archive) -> Option<String> {
-    if !archive.importers.keys().any(|importer| OWN_FILES.contains(&importer.as_str())) {
+    let own = IMPORTERS.iter().filter(|importer| importer.is_own_file);
+    if !own.map(|importer| importer.name).any(|name| archive.importers.contains_key(name)) {
         return None;
     }
     match archive.subjects.as_slice() {

@@ -369,10 +369,14 @@ mod tests {
         "wait_write_ns",
     ];
 
+    /// Counters of probes that are no metric, and what reads them.
+    const NO_METRIC: [(&str, &str); 1] = [("steal_ns", "marks slices as disturbed")];
+
     #[test]
-    fn every_counter_of_a_metric_is_read_somewhere() {
+    fn every_counter_of_a_metric_is_read_somewhere_and_every_one_of_a_probe_is_used() {
         let probes = probe::source::PROBES.iter().flat_map(|probe| probe.counters());
-        let mut read: BTreeSet<&str> = probes.map(|counter| counter.name).collect();
+        let offered: BTreeSet<&str> = probes.map(|counter| counter.name).collect();
+        let mut read = offered.clone();
         read.extend(OF_THE_RUNNER);
         let parts = plan::Catalog::embedded().unwrap().all_source_parts().unwrap();
         let events = parts.values().flat_map(|parts| &parts.rare);
@@ -386,5 +390,26 @@ mod tests {
             sources.flat_map(|source| source.counters.iter().copied()).collect();
         let unread: Vec<&&str> = asked.difference(&read).collect();
         assert!(unread.is_empty(), "metrics.txt names counters that nothing reads: {unread:?}");
+        let unused: Vec<&str> = offered.difference(&asked).copied().collect();
+        let known = NO_METRIC.map(|(counter, _)| counter);
+        assert_eq!(unused, known, "a counter of a probe needs a row of metrics.txt, or a reason");
+    }
+
+    /// Names in the first column of the table of a document that begins with `head`.
+    fn names_in(document: &str, head: &str) -> BTreeSet<String> {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(document);
+        let text = fs_err::read_to_string(path).unwrap();
+        let table = text.lines().skip_while(|line| !line.starts_with(head)).skip(2);
+        let rows = table.map_while(|line| line.strip_prefix("| ")?.split(" | ").next());
+        let names = rows.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+        names.map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn documents_name_every_factor_and_every_importer() {
+        let factors = dbms::factor::FACTORS.iter().map(|factor| factor.name().to_owned());
+        assert_eq!(names_in("FORMAT.md", "| factor | a level is"), factors.collect());
+        let importers = archive::import::IMPORTERS.iter().map(|one| one.name.to_owned());
+        assert_eq!(names_in("docs/archives.md", "| importers |"), importers.collect());
     }
 }

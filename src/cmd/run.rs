@@ -130,7 +130,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let catalog = measuring.catalog.open()?;
     let places = measuring.host.places()?;
     let plan = planned(&arguments, &catalog, &places)?;
-    arguments.experiment.warn_of_code(&plan);
+    arguments.experiment.warn_of_code(&catalog)?;
     let seconds = arguments.counts.estimated_seconds(&plan, &places);
     arguments.budget.map_or(Ok(()), |budget| budget::check(&plan, seconds, budget))?;
     let stop = Stop::default();

@@ -87,7 +87,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let places = arguments.host.places()?;
     arguments.experiment.set.extend(arguments.rows.map(|rows| format!("rows={rows}")));
     let plan = arguments.experiment.plan(&catalog, &places)?;
-    arguments.experiment.warn_of_code(&plan);
+    arguments.experiment.warn_of_code(&catalog)?;
     let stop = Stop::default();
     signals::connect(&stop).context("cannot listen for Ctrl-C")?;
     let options = Options {

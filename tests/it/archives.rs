@@ -298,7 +298,8 @@ fn tests_of_ones_own_may_have_the_names_of_published_ones() {
             lab.write(&format!("{folder}/{name}.txt"), &report(rate));
         }
     }
-    lab.succeed(&["import", "before", "after"]);
+    let said = text(&lab.run(&["import", "before", "after"]).stderr);
+    assert!(said.contains("note: `after` will be compared with `before` ("), "{said}");
     let comparison = lab.comparison();
     lab.succeed(&["export", "--format", "mytools", "--out", "out"]);
     let relative = std::fs::read_to_string(lab.path("out/qps.rel.all.tsv")).unwrap();

@@ -14,6 +14,7 @@ fn a_second_run_is_refused_by_name_or_marks_both() {
     let lab = Lab::with_small_logs();
     lab.write("first.toml", &format!("{EXPERIMENT}blocks = 500\n"));
     lab.write("second.toml", &format!("{EXPERIMENT}blocks = 1\n"));
+    lab.write("third.toml", &format!("{EXPERIMENT}blocks = 500\n"));
     let arguments = ["--counts", "none", "--progress", "plain", "--results"];
     let of = |name: &str, more: &[&str]| {
         let file = format!("{name}.toml");
@@ -47,10 +48,19 @@ fn a_second_run_is_refused_by_name_or_marks_both() {
     let waiting = of("second", &["--wait"]).stdout(Stdio::null()).stderr(waits).spawn();
     let mut waiting = waiting.unwrap();
     let said = || std::fs::read_to_string(lab.path("waits")).unwrap();
-    let expected = format!("waiting for `first` (pid {}) to end\n", first.id());
-    eventually("the second run waits", || said().contains(&expected).then_some(()));
-    assert!(!said().contains("block 1"), "{}", said());
+    let waits_for = |name: &str, pid: u32| {
+        let expected = format!("waiting for `{name}` (pid {pid}) to end\n");
+        eventually("the second run waits", || said().contains(&expected).then_some(()));
+        assert!(!said().contains("block 1"), "{}", said());
+    };
+    waits_for("first", first.id());
+    let mut third = of("third", &["--allow-concurrent"]);
+    let mut third = third.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    eventually("the third run began", || lab.path("third").exists().then_some(()));
     send("-INT", &first.id().to_string());
+    waits_for("third", third.id());
+    send("-INT", &third.id().to_string());
+    third.wait().unwrap();
     assert!(waiting.wait().unwrap().success(), "{}", said());
     assert!(said().contains("block 1") && !said().contains("not alone"), "{}", said());
     first.wait().unwrap();

@@ -33,6 +33,25 @@ fn levels_are_crossed_and_reach_servers_and_embedded_engines() {
 }
 
 #[test]
+fn an_experiment_is_code_where_it_names_some() {
+    let factors = "build = [\"sqlite\"]\nconfig = [\"base\", \"rollback\"]\n\
+                   cpu_set = [\"0\", \"all\"]\n";
+    for (more, expected) in [
+        ("", false),
+        ("prefix = [\"nice -n 1\"]\n", true),
+        ("environment = [\"DBDYNO_TEST=1\"]\n", true),
+    ] {
+        let lab = Lab::with_small_logs();
+        lab.write("mine.toml", &experiment(&format!("{factors}{more}")));
+        // The product of the factors is refused before anything is started.
+        let output = lab.run(&["run", "mine.toml", "--budget", "1ms"]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert_eq!(said.contains("you trust its author"), expected, "{more}: {said}");
+    }
+}
+
+#[test]
 fn a_level_without_effect_ends_the_run_before_anything_is_loaded() {
     for build in ["sqlite", "postgres@18"] {
         let lab = Lab::with_small_logs();

@@ -7,6 +7,7 @@
 //!
 //! ```text
 //! cargo bench -p dbdyno-load --bench cost                    the null client, and a bare ping-pong
+//! cargo bench -p dbdyno-load --bench cost -- value GENERATOR
 //! cargo bench -p dbdyno-load --bench cost -- mysql SOCKET USER DATABASE [CLIENTS [WORKLOAD]]
 //! cargo bench -p dbdyno-load --bench cost -- postgres SOCKET USER DATABASE [CLIENTS [WORKLOAD]]
 //! cargo bench -p dbdyno-load --bench cost -- sysbench-mysql SOCKET USER DATABASE [CLIENTS]
@@ -16,7 +17,10 @@
 //! Workloads: `point` (one row by its key, the default), `insert100` and `insert100-prepared` (a
 //! statement of a hundred rows of six columns, as text and prepared; also shown per row). The
 //! servers need a table `sbtest1` as sysbench makes it, of at least [`ROWS`] rows, for the first;
-//! for the others a table `pi1` is made anew. sysbench executes its `oltp_point_select`.
+//! for the others a table `pi1` is made anew. sysbench executes its `oltp_point_select`. `value` is
+//! the null client's point query with that generator as its argument, written as records have it,
+//! such as `'{"zipf":{"low":1,"high":100000,"exponent":0.8}}'`; the difference to that of
+//! `'{"uniform":{"low":1,"high":100000}}'`, which the first form has, is the generator's.
 
 #![allow(clippy::print_stdout, reason = "printing figures is what this program is for")]
 
@@ -50,6 +54,7 @@ fn main() {
             &["null", "", "", "", "1"],
             &["null", "", "", "", "1", "insert100"],
         ]),
+        ["value", value] => all(&[&["null", "", "", "", "1", "value", value]]),
         ["mysql" | "postgres", _, _, _, rest @ ..] if rest.len() <= 2 => all(&[&words]),
         ["sysbench-mysql" | "sysbench-pgsql", _, _, _, rest @ ..] if rest.len() <= 1 => {
             all(&[&words])
@@ -221,11 +226,13 @@ fn stretch(operations: &str, words: &[&str]) -> Result<(), Error> {
         tls: None,
     };
     let mut engine = Engine::connect(&target, clients).map_err(Error::other)?;
-    let workload = match rest.get(1).unwrap_or(&"point") {
-        &"point" => point_query()?,
-        &"insert100" => insert(&target, "text")?,
-        &"insert100-prepared" => insert(&target, "prepared")?,
-        other => return Err(Error::other(format!("there is no workload `{other}`"))),
+    let uniform = format!(r#"{{"uniform": {{"low": 1, "high": {ROWS}}}}}"#);
+    let workload = match rest.get(1..).unwrap_or_default() {
+        [] | ["point"] => point_query(&uniform)?,
+        ["value", value] => point_query(value)?,
+        ["insert100"] => insert(&target, "text")?,
+        ["insert100-prepared"] => insert(&target, "prepared")?,
+        [other, ..] => return Err(Error::other(format!("there is no workload `{other}`"))),
     };
     engine.compile(&workload).map_err(Error::other)?;
     let report = engine
@@ -241,22 +248,23 @@ fn stretch(operations: &str, words: &[&str]) -> Result<(), Error> {
     Ok(())
 }
 
-/// One primary-key lookup per operation.
-fn point_query() -> Result<Assignment, Error> {
+/// One primary-key lookup per operation, whose argument is drawn as `value` says.
+fn point_query(value: &str) -> Result<Assignment, Error> {
     let text = r#"{
       "script": {"workload": "point-query", "source": "", "schema": "sbtest",
         "counts": "operations", "roles": [{"name": "", "clients": 1, "arrival": "closed",
           "end": "stretch", "leads": true, "ops": [{"name": "point_select", "weight": 1,
             "transaction": false, "draws": [], "statements": [
               {"sql": "SELECT c FROM {table} WHERE id=?", "sql_for": {},
-               "args": [{"value": {"uniform": {"low": 1, "high": ROWS}}, "list": null}],
+               "args": [{"value": VALUE, "list": null}],
                "rows_per_statement": null, "repeat": 1, "draws": [], "table": "fresh",
                "class": "read", "effect": "read", "mode": "prepared", "capture": null,
                "expect": {"rows": {"low": 1, "high": 1}, "changed": null}}]}]}]},
       "schema": {"name": "sbtest", "help": "", "tables": [{"name": "sbtest{n}", "copies": 1,
         "rows": ROWS, "create": {}, "columns": [], "indexes": {}, "finish": {}}]}
     }"#;
-    serde_json::from_str(&text.replace("ROWS", &ROWS.to_string())).map_err(Error::other)
+    let text = text.replace("ROWS", &ROWS.to_string()).replace("VALUE", value);
+    serde_json::from_str(&text).map_err(Error::other)
 }
 
 /// A hundred rows per statement into an empty table without secondary indexes.

@@ -182,8 +182,9 @@ impl Build {
         found
     }
 
-    /// Whether the experiment brings code that is executed: a program of the server or its source,
-    /// words before it, variables (which may name libraries), the program of an agent.
+    /// Whether a build as it is written brings code that is executed: a program of the server or
+    /// its source, words before it, variables (which may name libraries), the program of an agent.
+    /// Factors may have filled that of a subject.
     pub fn brings_code(&self) -> bool {
         let compiles = &self.compilation;
         self.basedir.is_some()

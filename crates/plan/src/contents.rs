@@ -1,7 +1,7 @@
 //! What an experiment holds, for callers that choose from it before there is a plan.
 
 use crate::Draft;
-use model::{experiment::Design, plan::PhaseKind};
+use model::{experiment::Design, plan::PhaseKind, subject::Build};
 use std::{collections::BTreeMap, path::PathBuf};
 
 impl Draft {
@@ -19,6 +19,21 @@ impl Draft {
         let servers = self.servers.keys().filter(|name| !names("build", name));
         let tables = configs.map(|name| format!("configs.{name}"));
         tables.chain(servers.map(|name| format!("servers.{name}"))).collect()
+    }
+
+    /// Whether the experiment names code that is executed: in a server that it measures, or as a
+    /// level of a factor. What a factor makes of other levels is dbdyno's own.
+    pub fn brings_code(&self) -> bool {
+        let builds = self.levels("build").unwrap_or_default();
+        let mut own = builds.iter().filter_map(|name| self.servers.get(name));
+        let has = |factor: &str, is_code: fn(&String) -> bool| {
+            self.levels(factor).is_some_and(|levels| levels.iter().any(is_code))
+        };
+        own.any(Build::brings_code)
+            || ["prefix", "environment"].iter().any(|factor| has(factor, |level| !level.is_empty()))
+            || ["allocator", "compiler"]
+                .iter()
+                .any(|factor| has(factor, |level| level.contains('/')))
     }
 
     /// Keys of durations that are written and that the design does not use, and those that it uses.

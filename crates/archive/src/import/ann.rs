@@ -10,6 +10,7 @@ pub(super) const IMPORTER: Importer = Importer {
     name: "ann",
     help: "qr tables of vector indexes: queries per second and recall of every setting",
     ends_anywhere: false,
+    is_own_file: false,
     recognises,
     import,
 };

@@ -10,6 +10,7 @@ pub(super) const IMPORTER: Importer = Importer {
     name: "hammerdb",
     help: "output of HammerDB: new orders and transactions of every TEST RESULT line",
     ends_anywhere: true,
+    is_own_file: true,
     recognises,
     import,
 };

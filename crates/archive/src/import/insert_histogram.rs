@@ -18,6 +18,7 @@ pub(super) const IMPORTER: Importer = Importer {
     name: "insert_histogram",
     help: "o.rt and mrg.PHASE.rt files of the Insert Benchmark: response times in ten buckets",
     ends_anywhere: false,
+    is_own_file: false,
     recognises,
     import,
 };

@@ -19,6 +19,7 @@ pub(super) const IMPORTER: Importer = Importer {
     name: "insert_overview",
     help: "pages with the summary tables of Insert Benchmark reports: rates by variant and phase",
     ends_anywhere: false,
+    is_own_file: false,
     recognises,
     import,
 };

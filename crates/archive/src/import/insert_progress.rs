@@ -26,6 +26,7 @@ pub(super) const IMPORTER: Importer = Importer {
     name: "insert_progress",
     help: "o.ib output of the Insert Benchmark's client: rates of every second, response times",
     ends_anywhere: true,
+    is_own_file: false,
     recognises,
     import,
 };

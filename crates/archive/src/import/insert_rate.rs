@@ -22,6 +22,7 @@ pub(super) const IMPORTER: Importer = Importer {
     name: "insert_rate",
     help: "o.rate and mrg.PHASE.rate files of the Insert Benchmark: rates in ten slices of a phase",
     ends_anywhere: false,
+    is_own_file: false,
     recognises,
     import,
 };

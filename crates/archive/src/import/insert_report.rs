@@ -19,6 +19,7 @@ pub(super) const IMPORTER: Importer = Importer {
     name: "insert_report",
     help: "all.html reports of the Insert Benchmark: metrics and response times of all phases",
     ends_anywhere: false,
+    is_own_file: false,
     recognises,
     import,
 };

@@ -48,6 +48,7 @@ pub(super) const IMPORTER: Importer = Importer {
     name: "insert_result",
     help: "o.res files of the Insert Benchmark: rates, costs and sizes of one phase",
     ends_anywhere: false,
+    is_own_file: false,
     recognises,
     import,
 };

@@ -16,6 +16,7 @@ pub(super) const IMPORTER: Importer = Importer {
     name: "insert_summary",
     help: "o.sum files of published Insert Benchmark archives: one row per phase",
     ends_anywhere: false,
+    is_own_file: false,
     recognises,
     import,
 };

@@ -37,6 +37,7 @@ pub(super) const IMPORTER: Importer = Importer {
     name: "insert_table",
     help: "mrg and rel files of published Insert Benchmark archives: variants by phase",
     ends_anywhere: false,
+    is_own_file: false,
     recognises,
     import,
 };

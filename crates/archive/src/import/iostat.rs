@@ -7,6 +7,7 @@ pub(super) const IMPORTER: Importer = Importer {
     name: "iostat",
     help: "raw iostat -kx captures: traffic of the busiest device, an array before its members",
     ends_anywhere: true,
+    is_own_file: false,
     recognises,
     import,
 };

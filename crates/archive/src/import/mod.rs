@@ -36,6 +36,9 @@ pub struct Importer {
     /// Whether a file is whole wherever it ends, as captures are stopped and not finished. Of any
     /// other one a last line without an end is cut, and what it told is left out.
     pub ends_anywhere: bool,
+    /// Whether files are users' own, whose folders and names say what is compared: the user is
+    /// told what they were taken for. In archives, rules of these say it.
+    pub is_own_file: bool,
     /// Whether a file is of this format, by its name or its beginning.
     pub recognises: fn(&FileHead<'_>) -> bool,
     /// Adds what the file tells to `found`. Rows that are not what they should be become warnings;

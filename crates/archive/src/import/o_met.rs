@@ -24,6 +24,7 @@ pub(super) const IMPORTER: Importer = Importer {
     name: "o_met",
     help: "o.met summaries of the published sysbench archives: one section per step",
     ends_anywhere: false,
+    is_own_file: false,
     recognises,
     import,
 };

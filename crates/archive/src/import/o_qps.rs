@@ -15,6 +15,7 @@ pub(super) const IMPORTER: Importer = Importer {
     name: "o_qps",
     help: "o.qps and o.sum summaries of the early sysbench archives: versions by step and clients",
     ends_anywhere: false,
+    is_own_file: false,
     recognises,
     import,
 };

@@ -56,6 +56,7 @@ pub(super) const IMPORTER: Importer = Importer {
     help: "sb.perf.hw files of the published sysbench archives: instructions and cycles by \
            perf stat",
     ends_anywhere: true,
+    is_own_file: false,
     recognises,
     import,
 };

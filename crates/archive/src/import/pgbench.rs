@@ -19,6 +19,7 @@ pub(super) const IMPORTER: Importer = Importer {
     name: "pgbench",
     help: "output of pgbench: rate and latencies, for each script too",
     ends_anywhere: false,
+    is_own_file: true,
     recognises,
     import,
 };

@@ -12,6 +12,7 @@ pub(super) const IMPORTER: Importer = Importer {
     help: "raw ps aux captures (sb.ps, o.ps and others): peak memory of the server's largest \
            process",
     ends_anywhere: true,
+    is_own_file: false,
     recognises,
     import,
 };

@@ -8,6 +8,7 @@ pub(super) const IMPORTER: Importer = Importer {
     name: "qps_abs",
     help: "qps.abs tables of the published sysbench archives: operations per second",
     ends_anywhere: false,
+    is_own_file: false,
     recognises,
     import,
 };

@@ -14,6 +14,7 @@ pub(super) const IMPORTER: Importer = Importer {
     name: "qps_rel",
     help: "qps.rel tables of the published sysbench archives, in folders without qps.abs",
     ends_anywhere: false,
+    is_own_file: false,
     recognises,
     import,
 };

@@ -33,6 +33,7 @@ pub(super) const IMPORTER: Importer = Importer {
     name: "sb_met",
     help: "sb.met files of the published sysbench archives: iostat and vmstat per operation",
     ends_anywhere: false,
+    is_own_file: false,
     recognises,
     import,
 };

@@ -9,6 +9,7 @@ pub(super) const IMPORTER: Importer = Importer {
     name: "sb_prepare",
     help: "sb.prepare.o files of the published sysbench archives: seconds and rate of the load",
     ends_anywhere: false,
+    is_own_file: false,
     recognises,
     import,
 };

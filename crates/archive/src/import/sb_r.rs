@@ -32,6 +32,7 @@ pub(super) const IMPORTER: Importer = Importer {
     help: "sb.r files of the published sysbench archives: one number per step and number of \
            clients",
     ends_anywhere: false,
+    is_own_file: false,
     recognises,
     import,
 };

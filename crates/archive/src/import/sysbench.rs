@@ -11,6 +11,7 @@ pub(super) const IMPORTER: Importer = Importer {
     name: "sysbench",
     help: "reports of sysbench 1.0 and 1.1 (also sb.o files): rates, counts, latencies",
     ends_anywhere: false,
+    is_own_file: true,
     recognises,
     import,
 };

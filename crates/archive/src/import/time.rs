@@ -7,6 +7,7 @@ pub(super) const IMPORTER: Importer = Importer {
     name: "time",
     help: "sb.time files of the published sysbench archives: CPU time of the load generator",
     ends_anywhere: false,
+    is_own_file: false,
     recognises,
     import,
 };

@@ -7,6 +7,7 @@ pub(super) const IMPORTER: Importer = Importer {
     name: "vmstat",
     help: "raw vmstat captures: CPU and context switches of the host",
     ends_anywhere: true,
+    is_own_file: false,
     recognises,
     import,
 };

@@ -4,10 +4,14 @@ use crate::Host;
 use plan::{Catalog, Overrides, load_experiment};
 use std::path::Path;
 
+fn page() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../FORMAT.md");
+    fs_err::read_to_string(path).unwrap()
+}
+
 /// The examples of FORMAT.md: the path in the first line's comment, and the text.
 pub(crate) fn examples() -> Vec<(String, String)> {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../FORMAT.md");
-    let page = fs_err::read_to_string(page).unwrap();
+    let page = page();
     let blocks = page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
     let named = blocks.filter_map(|block| {
         let path = block.strip_prefix("# ")?.lines().next()?;
@@ -75,4 +79,19 @@ fn the_suite_of_the_page_is_planned_as_it_says() {
     assert_eq!(names, expected);
     assert_eq!(plan.phases[2].parameters["range"], 1000);
     assert_eq!(plan.phases[3].parameters["points"], 20);
+}
+
+#[test]
+fn the_page_names_every_generator_with_its_keys() {
+    let page = page();
+    let table = page.lines().skip_while(|line| !line.starts_with("| value | meaning |"));
+    let rows: Vec<&str> = table.take_while(|line| line.starts_with('|')).collect();
+    for keys in values::generator::Generator::KEYS {
+        let kind = format!("`{{ {} = ", keys[0].name);
+        let row = rows.iter().find(|row| row.contains(&kind));
+        let row = row.unwrap_or_else(|| panic!("no row has {kind}"));
+        for key in &keys[1..] {
+            assert!(row.contains(&format!(", {} = ", key.name)), "`{}` is not in {row}", key.name);
+        }
+    }
 }

@@ -196,6 +196,43 @@ fn tables_that_nothing_names_are_found() {
 }
 
 #[test]
+fn code_is_what_the_file_names_and_not_what_factors_make() {
+    let check = |factors: &str, expected: bool| {
+        let text = format!(
+            "question = \"Which?\"\nsuite = \"quick\"\n[factors]\n{factors}\n\
+             [servers.wrapped]\nserver = \"sqlite\"\nprefix = [\"nice\"]\n\
+             [servers.mine]\nserver = \"postgres\"\nbasedir = \"/opt/mine\"\n\
+             [servers.plain]\nserver = \"postgres\"\nversion = \"18\"\n\
+             [servers.set]\nserver = \"postgres\"\nversion = \"18\"\n\
+             environment = {{ LD_PRELOAD = \"/lib/x.so\" }}\n"
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let draft = crate::draft(folder.path(), &text).unwrap();
+        assert_eq!(draft.brings_code(), expected, "{factors}");
+    };
+    let build = "build = [\"sqlite\"]\n";
+    check(build, false);
+    check("build = [\"plain\"]", false);
+    check("build = [\"sqlite\", \"wrapped\"]", true);
+    check("build = [\"mine\"]", true);
+    check("build = [\"set\"]", true);
+    for (factor, level, expected) in [
+        ("cpu_set", "0", false),
+        ("memory", "1G", false),
+        ("allocator", "jemalloc", false),
+        ("allocator", "/lib/x.so", true),
+        ("compiler", "gcc-12", false),
+        ("compiler", "/opt/cc", true),
+        ("prefix", "", false),
+        ("prefix", "nice", true),
+        ("environment", "", false),
+        ("environment", "A=1", true),
+    ] {
+        check(&format!("{build}{factor} = [\"{level}\"]"), expected);
+    }
+}
+
+#[test]
 fn a_server_that_is_attached_twice_is_found() {
     let twice = |other: &str| {
         let text = format!(

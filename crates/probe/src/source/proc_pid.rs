@@ -26,6 +26,17 @@ const COUNTERS: &[Counter] = &[
     counter::total("write_calls", "calls", "system calls that write, sockets included"),
 ];
 
+/// A column of `/proc/PID/io`.
+type Column = fn(&Io) -> u64;
+
+/// Counters of [`COUNTERS`], and the column that each adds up.
+const IO: &[(&str, Column)] = &[
+    ("read_bytes", |io| io.read_bytes),
+    ("write_bytes", |io| io.write_bytes),
+    ("read_calls", |io| io.syscr),
+    ("write_calls", |io| io.syscw),
+];
+
 impl Probe for ProcPid {
     fn name(&self) -> &'static str {
         "proc_pid"
@@ -58,22 +69,20 @@ impl Reader for Open {
         let client = process_tree_at(root, &self.target.client_pids);
         for (scope, pids) in [(Scope::Server, server), (Scope::Client, client)] {
             let mut memory = Memory::default();
-            let mut io: Option<[u64; 4]> = None;
+            let mut io = Vec::new();
             for pid in pids {
                 let folder = root.join(pid.to_string());
                 memory.add(&folder);
                 // A process that ended passes its totals on to its parent, so the living ones hold
                 // everything.
-                if let Ok(one) = parse::<Io>(&folder.join("io")) {
-                    let total = io.get_or_insert([0; 4]);
-                    let add = [one.read_bytes, one.write_bytes, one.syscr, one.syscw];
-                    *total = std::array::from_fn(|i| total[i] + add[i]);
-                }
+                io.extend(parse::<Io>(&folder.join("io")).ok());
             }
             memory.emit(scope, values);
-            let names = ["read_bytes", "write_bytes", "read_calls", "write_calls"];
-            for (name, value) in names.into_iter().zip(io.into_iter().flatten()) {
-                values.push(scope, name, value as f64);
+            if io.is_empty() {
+                continue;
+            }
+            for (name, of) in IO {
+                values.push(scope, name, io.iter().map(of).sum::<u64>() as f64);
             }
         }
         Ok(())
