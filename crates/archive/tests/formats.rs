@@ -220,6 +220,39 @@ fn output_of_pgbench_is_read() {
 }
 
 #[test]
+fn intervals_of_sysbench_become_their_means() {
+    let expected = |name: &str| {
+        [
+            (format!("s1 {name} 2 ops_per_second"), 107.0),
+            (format!("s1 {name} 2 queries_per_second"), 2140.0),
+            (format!("s1 {name} 2 statements_per_op"), 20.0),
+            (format!("s1 {name} 2 errors_per_op"), 0.01),
+            (format!("s1 {name} 2 latency_us_reported"), 24_830.0),
+        ]
+    };
+    let check = |file: &str, text: &[u8], name: &str| {
+        let (importer, found) = found(file, text).unwrap();
+        let values = values(&found);
+        for (key, expected) in expected(name) {
+            let value = values.get(&key).unwrap_or_else(|| panic!("{file}: {values:?}")).0;
+            assert!((value - expected).abs() < 1e-9, "{file} {key}: {value}");
+        }
+        (importer, values.len())
+    };
+    let (json, csv) = (data("sysbench-intervals.json"), data("sysbench-intervals.csv"));
+    assert_eq!(check("x.json", &json, "x"), ("sysbench_intervals", 5));
+    assert_eq!(check("x.csv", &csv, "x"), ("sysbench_intervals", 5));
+    // As sysbench prints them behind its banner, and of several runs.
+    let banner = b"sysbench 1.0.20 (using system LuaJIT)\n\nThreads started!\n\n";
+    assert!(import::find(&FileHead { name: "x.csv", start: b"1,2,3,4,5,6,7,8,9,10\n" }).is_none());
+    assert_eq!(check("x.txt", &[banner, &csv[..]].concat(), "x"), ("sysbench", 5));
+    let (_, twice) = found("x.csv", &[&csv[..], &csv[..]].concat()).unwrap();
+    let rounds: Vec<&[u32]> =
+        twice.values.iter().map(|one| one.cell.repetition.as_slice()).collect();
+    assert_eq!((rounds.len(), rounds[0], rounds[9]), (10, &[0][..], &[1][..]));
+}
+
+#[test]
 fn results_of_hammerdb_repeat_and_broken_ones_are_told() {
     let (_, found) = found("hammerdb.txt", &data("hammerdb.txt")).unwrap();
     let values = values(&found);
@@ -306,6 +339,15 @@ fn a_broken_file_tells_nothing_but_where_it_is_broken() {
     let rate = "tps = 1496204.815 (without initial connection time)";
     check("pgbench.txt", 17, Some(rate), 17, "contradicts 14960 transactions in 10 s");
     check("hammerdb.txt", 6, None, 5, "no line says");
+    check("sysbench-intervals.csv", 2, Some("3,2,110.00,2200"), 2, "has 10 numbers");
+    check(
+        "sysbench-intervals.csv",
+        3,
+        Some("4,3,1.00,1.00,1.00,1.00,1.00,1.00,1.00,1.00"),
+        3,
+        "number of threads changes",
+    );
+    check("sysbench-intervals.json", 7, Some("},"), 7, "is cut or changed here");
 }
 
 #[test]

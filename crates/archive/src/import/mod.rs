@@ -22,6 +22,7 @@ mod sb_met;
 mod sb_prepare;
 mod sb_r;
 mod sysbench;
+mod sysbench_intervals;
 mod time;
 mod vmstat;
 
@@ -52,6 +53,7 @@ pub static IMPORTERS: &[Importer] = &[
     sb_met::IMPORTER,
     sb_prepare::IMPORTER,
     sysbench::IMPORTER,
+    sysbench_intervals::IMPORTER,
     sb_r::IMPORTER,
     o_met::IMPORTER,
     o_qps::IMPORTER,

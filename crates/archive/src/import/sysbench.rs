@@ -1,7 +1,7 @@
 //! The report that sysbench prints, 1.0 and 1.1, with or without the lines that the published
 //! archives put before it.
 
-use super::Importer;
+use super::{Importer, sysbench_intervals};
 use crate::{Cell, Fault, File, FileHead, Found, Line, command_line, number, repetition::Repeats};
 
 const START: &str = "SQL statistics:";
@@ -44,6 +44,10 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
         rest = behind;
     }
     if reports.is_empty() {
+        let intervals = sysbench_intervals::intervals(&lines)?;
+        if !intervals.is_empty() {
+            return sysbench_intervals::add(file, &intervals, found);
+        }
         let reason = format!("`{START}` is missing: the test failed or was cut short");
         return Err(Fault::new(lines.last().map_or(0, |line| line.number), reason));
     }
