@@ -72,7 +72,7 @@ fn main() -> anyhow::Result<()> {
     let rig = Rig::new(*kind, build)?;
     let (tests, turns, looks) = TRIAL;
     let trial = rig.run(&Suite { tests, turns, looks })?;
-    let cost = tally::mean_cost(&trial, kind) / turns as f64;
+    let cost = tally::mean_cost(&trial, kind).exp_m1() / turns as f64;
     let turns = (kind.share / cost).round() as u64;
     println!("{build}, {}: {turns} turns for {:+.1} %", kind.name, 100.0 * kind.share);
     let mut tally = Tally::default();

@@ -60,8 +60,10 @@ fn syncs_are_those_that_servers_count_themselves() {
         });
         let commits = slice["work"]["succeeded"].as_f64().unwrap();
         assert!(found >= commits, "{subject}: {found} syncs of {commits} commits");
-        // The server's counters are read a moment before and after the window.
-        assert!((found - own).abs() <= 5.0 + 0.02 * own, "{subject}: {found} {own}");
+        // The server's counters are read before and after the window, so they may have more, of
+        // background work.
+        let more = own - found;
+        assert!((-5.0..=0.1 * own).contains(&more), "{subject}: {found} {own}");
         subjects += 1;
     }
     assert_eq!(subjects, 2);

@@ -1,5 +1,5 @@
-//! The lines that `sysbench.report_csv` and `sysbench.report_json` print, one for each interval of a
-//! run, where no report of the whole is beside them.
+//! The lines that `sysbench.report_csv` and `sysbench.report_json` print, one for each interval,
+//! where no report of the whole is beside them.
 
 use super::Importer;
 use crate::{Fault, File, FileHead, Found, Line, number, repetition::Repeats};

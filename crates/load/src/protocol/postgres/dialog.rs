@@ -61,7 +61,7 @@ impl Dialog for Talk {
 
     fn prepare(&mut self, sql: &str) -> Result<usize, Failure> {
         let sql = sql.to_owned();
-        // What it is known by is the kinds of its parameters, so others are sent when they are bound.
+        // Others are sent with the kinds of their parameters, known when these are bound.
         let is_known = pieces(&sql).len() == 1;
         self.statements.push(Some(Statement { sql, bound: None, messages: Vec::new(), head: 0 }));
         let number = self.statements.len() - 1;

@@ -1,0 +1,62 @@
+//! Runs of another results folder.
+
+use super::{copy, record, start};
+use fs_err as fs;
+use store::{Error, Results, Selection, Taken};
+
+#[test]
+fn what_is_new_elsewhere_is_taken_once_and_what_clashes_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let (there, run) = start(&dir.path().join("there"), "one", "h1");
+    record(&run, "old", 0, 2).finish().unwrap();
+    let here = Results::open_or_create(dir.path().join("here")).unwrap();
+    let taken = |runs, trials| Taken { runs, trials };
+    // A copy that was cut off is begun anew.
+    fs::create_dir_all(here.dir().join("taking/0/logs")).unwrap();
+    assert_eq!(here.take(&there).unwrap(), taken(1, 1));
+    assert_eq!(here.take(&there).unwrap(), taken(0, 0));
+    record(&run, "new", 0, 2).finish().unwrap();
+    drop(record(&run, "old", 1, 1));
+    assert_eq!(here.take(&there).unwrap(), taken(0, 1));
+    assert!(!here.dir().join("taking").exists());
+    let (own, other) =
+        (here.slices(&Selection::All), there.slices(&Selection::Run(run.id().into())));
+    let complete = other.unwrap().slices.into_iter().filter(|stored| stored.slice.block == 0);
+    assert_eq!(own.unwrap().slices.len(), complete.count());
+    assert!(!here.runs().unwrap()[0].finished);
+    drop(run);
+    there.unfinished("h1").unwrap().unwrap().finish().unwrap();
+    here.take(&there).unwrap();
+    assert!(here.runs().unwrap()[0].finished);
+    let own = fs::read_dir(here.dir().join("records")).unwrap().next().unwrap().unwrap().path();
+    fs::write(own.join("complete"), "slices = 7\n").unwrap();
+    assert!(matches!(here.take(&there), Err(Error::Malformed { .. })));
+}
+
+#[test]
+fn copies_and_records_of_other_folders_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let (results, run) = start(dir.path(), "one", "h1");
+    let trial = record(&run, "old", 0, 1);
+    let folder = trial.dir().to_owned();
+    let id = trial.id().to_owned();
+    trial.finish().unwrap();
+    let copied = folder.with_file_name("20990101T000000.000Z-0000");
+    fs::create_dir(&copied).unwrap();
+    copy(&folder, &copied);
+    let stored = results.slices(&Selection::All).unwrap();
+    assert_eq!((stored.slices.len(), stored.warnings.len()), (1, 1));
+    let words = format!("it is a copy of record `{id}`");
+    assert!(stored.warnings[0].contains(&words), "{:?}", stored.warnings);
+    fs::remove_dir_all(&copied).unwrap();
+
+    let other = tempfile::tempdir().unwrap();
+    let (others, _run) = start(other.path(), "two", "h2");
+    let foreign = others.dir().join("records").join(&id);
+    fs::create_dir(&foreign).unwrap();
+    copy(&folder, &foreign);
+    let stored = others.slices(&Selection::All).unwrap();
+    assert_eq!((stored.slices.len(), stored.warnings.len()), (0, 1));
+    let words = format!("it is of run `{}`, which is not in this folder", run.id());
+    assert!(stored.warnings[0].contains(&words), "{:?}", stored.warnings);
+}
