@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// Width of the longest bar, characters.
-const WIDTH: u64 = 40;
+const WIDTH: usize = 40;
 
 /// Counts in bins whose middles grow by the same factor from the least value to the greatest.
 pub(crate) struct Bins {
@@ -39,7 +39,7 @@ impl Bins {
             let width = (*count as f64 * WIDTH as f64 / most as f64 + 0.5).floor() as usize;
             let bar = "*".repeat(width);
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "{value:12.3} |{bar:<40} {count}");
+            let _ = writeln!(text, "{value:12.3} |{bar:<WIDTH$} {count}");
         }
         text
     }

@@ -113,7 +113,10 @@ local function failed(con, query, ignorable, errno, state, message, level)
 end
 
 local function succeeded(con)
-   con.error, con.sql_errno, con.sql_state, con.sql_errmsg, con.result = 0, 0, "", "", nil
+   if con.error ~= 0 then
+      con.error, con.sql_errno, con.sql_state, con.sql_errmsg = 0, 0, "", ""
+   end
+   con.result = nil
 end
 
 local function result_of(con, columns, rows)

@@ -241,8 +241,9 @@ impl Reporter<'_> {
         match self.hook("report_cumulative") {
             Some(hook) => self.call(&hook, &stat),
             None => {
-                let asked = self.shared.settings.histogram;
-                if let Some(bins) = latency_bins(&self.shared.counters).filter(|_| asked) {
+                if self.shared.settings.histogram
+                    && let Some(bins) = latency_bins(&self.shared.counters)
+                {
                     (self.shared.out)(&report::histogram(&bins));
                 }
                 (self.shared.out)(&report::cumulative(&stat, percentile));
