@@ -462,7 +462,7 @@ impl ExperimentArgs {
                 "note: `[{table}]` is used by nothing: name it in `factors` to measure it"
             ));
         }
-        let (idle, own) = draft.idle_durations();
+        let (idle, own) = draft.idle_keys();
         for key in idle {
             let design = match draft.experiment.design {
                 Design::Interleaved => "interleaved",
@@ -471,7 +471,7 @@ impl ExperimentArgs {
             let own: Vec<String> = own.iter().map(|key| format!("`{key}`")).collect();
             talk::say(&format!(
                 "note: `{key}` has no effect in the {design} design, which takes {}",
-                own.join(" and ")
+                own.join(", ")
             ));
         }
         if let Some([one, other]) = draft.attached_twice() {

@@ -239,6 +239,7 @@ mod tests {
                 read_seconds: 1.0,
                 write_seconds: 1.0,
                 warmup_seconds: 0.0,
+                at_once: 1,
                 placement: Default::default(),
                 require: Vec::new(),
                 accept: Vec::new(),

@@ -66,6 +66,9 @@ pub struct Experiment {
     pub write_seconds: f64,
     /// Discarded start of every slice, seconds.
     pub warmup_seconds: f64,
+    /// Servers of the classic design that are up at the same time, one of them measured.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub at_once: u32,
     /// On which processors clients and the tasks that serve them work.
     #[serde(default)]
     pub placement: Placement,
@@ -91,8 +94,26 @@ pub const CONDITIONS: &[&str] = &[
     "transactions",
 ];
 
+impl Experiment {
+    /// How many of so many servers are up at the same time.
+    pub fn up(&self, servers: usize) -> usize {
+        match self.design {
+            Design::Interleaved => servers,
+            Design::Classic => servers.min(self.at_once as usize),
+        }
+    }
+}
+
 fn is_zero(age: &f64) -> bool {
     *age == 0.0
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(count: &u32) -> bool {
+    *count == 1
 }
 
 /// How the levels of factors that need a server of their own are combined.
@@ -118,7 +139,7 @@ impl Combine {
 pub enum Design {
     /// All servers up, idle ones frozen; slices of fixed work in balanced order, block after block.
     Interleaved,
-    /// One server at a time, by duration.
+    /// One server at a time, or a few, by duration.
     Classic,
 }
 

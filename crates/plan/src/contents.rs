@@ -36,10 +36,10 @@ impl Draft {
                 .any(|factor| has(factor, |level| level.contains('/')))
     }
 
-    /// Keys of durations that are written and that the design does not use, and those that it uses.
-    pub fn idle_durations(&self) -> (Vec<&'static str>, &'static [&'static str]) {
+    /// Keys that are written and that the design does not use, and those that it uses.
+    pub fn idle_keys(&self) -> (Vec<&'static str>, &'static [&'static str]) {
         let [of_slices, of_steps]: [&'static [&'static str]; 2] =
-            [&["slice_seconds"], &["read_seconds", "write_seconds"]];
+            [&["slice_seconds"], &["read_seconds", "write_seconds", "at_once"]];
         let (own, others) = match self.experiment.design {
             Design::Interleaved => (of_slices, of_steps),
             Design::Classic => (of_steps, of_slices),

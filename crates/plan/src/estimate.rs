@@ -26,7 +26,6 @@ use crate::{
     growth::{Growth, growth},
 };
 use model::{
-    experiment::Design,
     plan::{Estimate, Plan},
     schedule::{self, After, Length, Step},
     schema::{ColumnValue, Table},
@@ -121,24 +120,23 @@ pub(crate) fn estimate(plan: &Plan, versions: &dyn Versions) -> Estimate {
     let data = loaded(plan).1 * PAGE_FILL;
     let peak = data + growth.peak_bytes * PAGE_FILL;
     let loads = f64::from(plan.experiment.loads);
-    let memory = plan
-        .subjects
-        .iter()
-        .map(|subject| SERVER_BYTES + cache_bytes(&subject.config).min(2.0 * peak));
+    let memory = |subject: &Subject| SERVER_BYTES + cache_bytes(&subject.config).min(2.0 * peak);
     let templates: f64 = plan.subjects.iter().map(|one| folder(&one.config, data)).sum();
-    let copies = plan.subjects.iter().map(|subject| {
+    let copy = |subject: &Subject| {
         folder(&subject.config, peak) + kept_log_bytes(&subject.config).min(growth.log_bytes)
-    });
-    let largest = copies.clone().fold(0.0, f64::max);
-    let (memory, copies) = match plan.experiment.design {
-        Design::Interleaved => (memory.sum(), copies.sum::<f64>()),
-        Design::Classic => (memory.fold(0.0, f64::max), largest),
     };
+    // Of the servers that are up at the same time: the largest ones.
+    let largest = |of: &dyn Fn(&Subject) -> f64, servers: usize| -> f64 {
+        let mut all: Vec<f64> = plan.subjects.iter().map(of).collect();
+        all.sort_by(|a, b| b.total_cmp(a));
+        all.iter().take(servers).sum()
+    };
+    let up = plan.experiment.up(plan.subjects.len());
     Estimate {
         seconds: seconds(plan, versions, Emulation::With),
-        disk_bytes: (loads * templates + copies).round() as u64,
-        folder_bytes: largest.round() as u64,
-        memory_bytes: memory.round() as u64,
+        disk_bytes: (loads * templates + largest(&copy, up)).round() as u64,
+        folder_bytes: largest(&copy, 1).round() as u64,
+        memory_bytes: largest(&memory, up).round() as u64,
     }
 }
 

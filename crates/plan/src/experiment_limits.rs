@@ -60,6 +60,7 @@ pub(crate) fn check(experiment: &Experiment, layers: &Layers) -> Result<(), Erro
         ("blocks", u64::from(experiment.blocks), COUNT_MAX),
         ("loads", u64::from(experiment.loads), COUNT_MAX),
         ("rounds", u64::from(experiment.rounds), COUNT_MAX),
+        ("at_once", u64::from(experiment.at_once), COUNT_MAX),
         ("tables", experiment.tables, COUNT_MAX),
         ("rows", experiment.rows, ROWS_MAX / experiment.tables.clamp(1, COUNT_MAX)),
     ];

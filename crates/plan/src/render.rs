@@ -40,9 +40,14 @@ fn head(text: &mut String, plan: &Plan) -> std::fmt::Result {
     // A question may have several lines in its file; here it has one.
     let question = experiment.question.split_whitespace().collect::<Vec<_>>().join(" ");
     writeln!(text, "{}: {question}", experiment.name)?;
-    let design = match experiment.design {
-        Design::Interleaved => "interleaved, all servers up, alternating slices of fixed work",
-        Design::Classic => "classic, one server at a time, all phases in order",
+    let design = match (experiment.design, experiment.at_once) {
+        (Design::Interleaved, _) => {
+            "interleaved, all servers up, alternating slices of fixed work".to_owned()
+        }
+        (Design::Classic, 1) => "classic, one server at a time, all phases in order".to_owned(),
+        (Design::Classic, up) => {
+            format!("classic, {up} servers at a time, one of them measured, all phases in order")
+        }
     };
     let hash = plan.hash.get(..12).unwrap_or(&plan.hash);
     writeln!(text, "plan {hash}, seed {}, {design}", experiment.seed)?;

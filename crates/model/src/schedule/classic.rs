@@ -1,6 +1,7 @@
-//! The classic design: one server at a time, all phases in the suite's order, by duration.
+//! The classic design: one server at a time, or a few of which one is measured, all phases in the
+//! suite's order, by duration.
 
-use super::{After, Intrusive, IntrusiveSeeds, Length, Piece, Prepare, Slice, Step};
+use super::{After, Intrusive, IntrusiveSeeds, Length, Piece, Prepare, Slice, Step, number};
 use crate::{
     plan::{Block, PhaseKind, Plan},
     record::SliceState,
@@ -12,21 +13,24 @@ const INTRUSIVE_SEEDS: [u64; 2] = [0x5eed_0003_0000_0000, 0x5eed_0004_0000_0000]
 
 pub(super) fn steps(plan: &Plan, block: &Block) -> Vec<Step> {
     let mut steps = Vec::new();
-    for &subject in &block.start_order {
-        steps.extend([Step::Start(subject), Step::Ready]);
+    for group in block.start_order.chunks(plan.experiment.at_once.max(1) as usize) {
+        steps.extend(group.iter().copied().map(Step::Start));
+        steps.push(Step::Ready);
         for phase in 0..plan.phases.len() {
             match plan.phases[phase].kind {
-                PhaseKind::Settle => steps.push(Step::Settle { subject, phase }),
-                _ => steps.extend(by_duration(plan, block, subject, phase)),
+                PhaseKind::Settle => {
+                    steps.extend(group.iter().map(|&subject| Step::Settle { subject, phase }));
+                }
+                _ => steps.extend(by_duration(plan, block, group, phase)),
             }
         }
-        steps.push(Step::End(subject));
+        steps.extend(group.iter().copied().map(Step::End));
     }
     steps
 }
 
-/// One phase by duration, or as long as its roles or its indexes take.
-fn by_duration(plan: &Plan, block: &Block, subject: usize, phase: usize) -> Vec<Step> {
+/// One phase by duration, or as long as its roles or its indexes take, on servers that are up.
+fn by_duration(plan: &Plan, block: &Block, group: &[usize], phase: usize) -> Vec<Step> {
     let about = &plan.phases[phase];
     let whole = about.kind == PhaseKind::Index || about.script.ends_by_itself();
     // Blocks repeat the work with other operations, all subjects of a block with the same.
@@ -36,31 +40,33 @@ fn by_duration(plan: &Plan, block: &Block, subject: usize, phase: usize) -> Vec<
         PhaseKind::Warmup => SliceState::Discarded,
         _ => SliceState::Measured,
     };
-    let mut steps =
-        vec![Step::Prepare(Prepare { subject, phase, piece: None, short_discard: false })];
+    let prepare =
+        |&subject| Step::Prepare(Prepare { subject, phase, piece: None, short_discard: false });
+    let mut steps: Vec<Step> = group.iter().map(prepare).collect();
     if state == SliceState::Measured && !whole {
         let [finding, observed] = INTRUSIVE_SEEDS.map(|stream| seed ^ stream);
         let seeds = IntrusiveSeeds { finding, observed };
-        steps.push(Step::Intrusive(Intrusive { subject, phase, seeds }));
+        let observe = |&subject| Step::Intrusive(Intrusive { subject, phase, seeds });
+        steps.extend(group.iter().map(observe));
     }
     let length = match whole {
         true => Length::Whole(Piece { index: 0, of: 1 }),
         false => Length::Seconds(about.seconds),
     };
-    // The design lets the next step pay, as published; its maintenance is a phase.
-    let after = After::Freeze;
-    let (round, repeats, order) = (0, None, 0);
-    steps.push(Step::Slice(Slice {
-        subject,
-        phase,
-        round,
-        repeats,
-        order,
-        warmup,
-        length,
-        seed,
-        state,
-        after,
+    steps.extend(group.iter().enumerate().map(|(place, &subject)| {
+        Step::Slice(Slice {
+            subject,
+            phase,
+            round: 0,
+            repeats: None,
+            order: number(place),
+            warmup,
+            length,
+            seed,
+            state,
+            // The design lets the next step pay, as published; its maintenance is a phase.
+            after: After::Freeze,
+        })
     }));
     steps
 }
@@ -108,5 +114,23 @@ mod tests {
             )
         };
         assert_eq!(told.join(", "), format!("{}, {}", of(1), of(0)));
+    }
+
+    #[test]
+    fn servers_that_are_up_together_are_counted_together_and_measured_one_by_one() {
+        let write = testing::phase("write", PhaseKind::Measure, Class::Write);
+        let settle = testing::phase("settle", PhaseKind::Settle, Class::Write);
+        let mut plan = testing::plan(vec![write, settle]);
+        plan.experiment.at_once = 2;
+        plan.blocks[0].start_order = vec![1, 0, 2];
+        let steps = steps(&plan, &plan.blocks[0]);
+        let told: Vec<String> = steps.iter().map(testing::told).collect();
+        let expected = "start 1, start 0, ready, prepare 1, prepare 0, observe 1, observe 0, \
+            slice 1, slice 0, settle 1, settle 0, end 1, end 0, \
+            start 2, ready, prepare 2, observe 2, slice 2, settle 2, end 2";
+        assert_eq!(told.join(", "), expected);
+        let pairs = steps.chunk_by(Step::goes_beside).filter(|group| group.len() > 1);
+        let told: Vec<String> = pairs.map(|group| testing::told(&group[0])).collect();
+        assert_eq!(told.join(", "), "start 1, observe 1, end 1");
     }
 }

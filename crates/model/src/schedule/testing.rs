@@ -74,6 +74,7 @@ pub(super) fn plan(phases: Vec<Phase>) -> Plan {
         read_seconds: 1.0,
         write_seconds: 1.0,
         warmup_seconds: 0.1,
+        at_once: 1,
         placement: Default::default(),
         require: Vec::new(),
         accept: Vec::new(),

@@ -76,6 +76,8 @@ pub(crate) struct WireExperiment {
     pub(crate) write_seconds: Option<f64>,
     /// Discarded start of every slice, seconds (0.3, classic 5).
     pub(crate) warmup_seconds: Option<f64>,
+    /// Servers that are up at the same time (1; classic).
+    pub(crate) at_once: Option<Whole<u32>>,
     /// Whether each client shares a processor with the task that serves it (paired, classic free).
     pub(crate) placement: Option<Placement>,
     /// How levels that need a server of their own are combined (`all`).

@@ -259,18 +259,20 @@ fn a_server_named_like_another_product_is_refused() {
 }
 
 #[test]
-fn durations_that_the_design_does_not_use_are_found() {
+fn keys_that_the_design_does_not_use_are_found() {
     let check = |lines: &str, expected: &[&str]| {
         let text = format!(
             "question = \"Which?\"\nsuite = \"quick\"\n{lines}\n[factors]\nbuild = [\"sqlite\"]\n"
         );
         let folder = tempfile::tempdir().unwrap();
         let draft = crate::draft(folder.path(), &text).unwrap();
-        assert_eq!(draft.idle_durations().0, expected, "{lines}");
+        assert_eq!(draft.idle_keys().0, expected, "{lines}");
     };
     check("", &[]);
     check("slice_seconds = 1", &[]);
     check("read_seconds = 1\nslice_seconds = 1", &["read_seconds"]);
     check("design = \"classic\"\nread_seconds = 1", &[]);
     check("design = \"classic\"\nslice_seconds = 1", &["slice_seconds"]);
+    check("at_once = 2", &["at_once"]);
+    check("design = \"classic\"\nat_once = 2", &[]);
 }

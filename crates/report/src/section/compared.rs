@@ -154,7 +154,8 @@ fn plan_facts(plan: &Plan) -> Vec<(String, String)> {
             facts.push(("length of a slice on the base", words::seconds(experiment.slice_seconds)));
         }
         Design::Classic => {
-            facts.push(("design", "classic: one server at a time, by duration".to_owned()));
+            facts.push(("design", "classic: one server after the other, by duration".to_owned()));
+            facts.push(("servers up at the same time", experiment.at_once.to_string()));
             facts.push(("reading step", words::seconds(experiment.read_seconds)));
             facts.push(("writing step", words::seconds(experiment.write_seconds)));
         }

@@ -3,7 +3,6 @@
 use crate::Error;
 use dbms::Places;
 use model::{
-    experiment::Design,
     number::counted,
     plan::Plan,
     subject::{Setting, Subject},
@@ -59,10 +58,7 @@ pub(crate) fn check_capacity(plan: &Plan, places: &Places) -> Result<(), Error> 
     };
     let demand = Demand {
         subjects: &plan.subjects,
-        up: match plan.experiment.design {
-            Design::Interleaved => plan.subjects.len() as u64,
-            Design::Classic => 1,
-        },
+        up: plan.experiment.up(plan.subjects.len()) as u64,
         most,
         phase: &phase.name,
     };

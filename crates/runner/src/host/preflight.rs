@@ -3,7 +3,7 @@
 use super::{capacity, files};
 use crate::{Error, run::slices_of};
 use dbms::Places;
-use model::{experiment::Design, plan::Plan};
+use model::plan::Plan;
 use std::path::Path;
 use store::Results;
 
@@ -41,11 +41,7 @@ fn check_disk(places: &Places, needed: u64) -> Result<(), Error> {
 /// Warnings of what the servers may lack on this host. They are estimates, so they refuse nothing.
 pub fn scarce(plan: &Plan) -> Vec<String> {
     let servers = plan.subjects.iter().map(|subject| subject.build.server.as_str());
-    let together = match plan.experiment.design {
-        Design::Interleaved => usize::MAX,
-        Design::Classic => 1,
-    };
-    let servers: Vec<&str> = servers.take(together).collect();
+    let servers: Vec<&str> = servers.take(plan.experiment.up(plan.subjects.len())).collect();
     let requests = dbms::scarce_requests(&servers, Path::new("/proc"));
     scarce_memory(plan).into_iter().chain(requests).collect()
 }

@@ -55,6 +55,7 @@ fn plan(name: &str, hash: &str) -> Plan {
             age: 0.0,
             slice_seconds: 1.0,
             read_seconds: 1.0,
+            at_once: 1,
             write_seconds: 1.0,
             warmup_seconds: 0.0,
             placement: Default::default(),
