@@ -29,6 +29,8 @@ pub(crate) struct Kind {
     share: f64,
     /// Length of a slice [s]. Emulated slices execute as many operations.
     slice_seconds: f64,
+    /// Slices of a test in each block.
+    rounds: u32,
 }
 
 const KINDS: [Kind; 3] = [
@@ -38,6 +40,7 @@ const KINDS: [Kind; 3] = [
         counts: "emulated",
         share: 0.005,
         slice_seconds: 0.02,
+        rounds: 1,
     },
     Kind {
         name: "cpu",
@@ -45,6 +48,7 @@ const KINDS: [Kind; 3] = [
         counts: "none",
         share: 0.02,
         slice_seconds: 0.1,
+        rounds: 4,
     },
     Kind {
         name: "time",
@@ -52,6 +56,7 @@ const KINDS: [Kind; 3] = [
         counts: "none",
         share: 0.05,
         slice_seconds: 0.1,
+        rounds: 4,
     },
 ];
 

@@ -102,12 +102,13 @@ impl Rig {
         let changed = level(&format!("TURNS={}", suite.turns));
         let Suite { looks, .. } = suite;
         format!(
-            "question = \"Are changes found?\"\nsuite = \"points.toml\"\nrounds = 1\n\
+            "question = \"Are changes found?\"\nsuite = \"points.toml\"\nrounds = {}\n\
              rows = 20_000\nlooks = {looks:?}\nslice_seconds = {}\nwarmup_seconds = 0.05\n\
              decide = {{ {} = \"{}%\" }}\n\
              baseline = {{ build = \"{build}\", environment = {base} }}\n\
              [factors]\nbuild = [\"{build}\"]\nclients = [1]\n\
              environment = [{base}, {twin}, {changed}]\n",
+            kind.rounds,
             kind.slice_seconds,
             kind.name,
             100.0 * kind.share,

@@ -17,10 +17,30 @@ type Block<'a> = (&'a str, u32);
 /// The values of a block by round, each with what it is among them.
 type Rounds = BTreeMap<u32, (f64, Option<Piece>)>;
 
+/// The values of a block.
+#[derive(Debug, Clone, Default)]
+struct Values {
+    /// Of slices in which the processor was fast, or where that moves nothing.
+    fast: Rounds,
+    /// Of the others.
+    slow: Rounds,
+}
+
+impl Values {
+    /// Those that the block's mean is made of.
+    fn rounds(&self) -> &Rounds {
+        if self.fast.is_empty() { &self.slow } else { &self.fast }
+    }
+
+    fn all(&self) -> Rounds {
+        self.fast.iter().chain(&self.slow).map(|(round, value)| (*round, *value)).collect()
+    }
+}
+
 /// The values of one metric in one cell, by block and round.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Replicates<'a> {
-    blocks: BTreeMap<Block<'a>, Rounds>,
+    blocks: BTreeMap<Block<'a>, Values>,
     pub(crate) marks: Vec<&'a Mark>,
     levels: Option<&'a Arc<Levels>>,
     /// Whether means are arithmetic, because a value of this metric is zero on some subject of the
@@ -29,10 +49,10 @@ pub(crate) struct Replicates<'a> {
 }
 
 impl<'a> Replicates<'a> {
-    fn add(&mut self, measurement: &'a Measurement) {
+    fn add(&mut self, measurement: &'a Measurement, among: fn(&mut Values) -> &mut Rounds) {
         let block = (measurement.run.as_str(), measurement.block);
         let value = (measurement.value, measurement.piece);
-        self.blocks.entry(block).or_default().insert(measurement.round, value);
+        among(self.blocks.entry(block).or_default()).insert(measurement.round, value);
         self.levels.get_or_insert(&measurement.levels);
         for mark in &measurement.marks {
             if !self.marks.contains(&mark) {
@@ -44,8 +64,11 @@ impl<'a> Replicates<'a> {
     /// Geometric mean over blocks of the geometric means over rounds, or of what the pieces of a
     /// block are together. Arithmetic means where there are zeros.
     pub(crate) fn value(&self) -> Option<f64> {
-        let means: Vec<f64> =
-            self.blocks.values().filter_map(|rounds| self.mean_of_rounds(rounds)).collect();
+        let means: Vec<f64> = self
+            .blocks
+            .values()
+            .filter_map(|values| self.mean_of_rounds(values.rounds()))
+            .collect();
         if self.is_summed { arithmetic_mean(&means) } else { geometric_mean(&means) }
     }
 
@@ -58,9 +81,9 @@ impl<'a> Replicates<'a> {
 
     /// Whether a value is zero that means are made of; of pieces that is what they are together.
     fn has_zero(&self) -> bool {
-        self.blocks.values().any(|rounds| match are_pieces(rounds) {
-            true => mean_of_rounds(rounds).is_some_and(|whole| whole <= 0.0),
-            false => rounds.values().any(|(value, _)| *value <= 0.0),
+        self.blocks.values().any(|values| match are_pieces(values.rounds()) {
+            true => mean_of_rounds(values.rounds()).is_some_and(|whole| whole <= 0.0),
+            false => values.fast.values().chain(values.slow.values()).any(|(one, _)| *one <= 0.0),
         })
     }
 
@@ -83,7 +106,9 @@ impl<'a> Replicates<'a> {
     }
 
     /// Ratio to the base, and the ratio of each block that both have, in order. A block's ratio is
-    /// the mean over pairs of slices of one round, and the ratio is the mean over the blocks.
+    /// the mean over pairs of slices of one round, and the ratio is the mean over the blocks. Where
+    /// the processor was slow in some slices, a block's ratio is that of the means of the others;
+    /// where one side has no others, that of all pairs, in which both were slow together.
     ///
     /// Where rounds are pieces of one work, a block's ratio is that of the wholes, of the pieces
     /// that both have: a mean of the pieces' ratios would damp what stalls in one of them.
@@ -109,7 +134,16 @@ impl<'a> Replicates<'a> {
     fn common(&self, base: &Self) -> Vec<Vec<(f64, f64)>> {
         let both =
             self.blocks.iter().filter_map(|(block, own)| Some((base.blocks.get(block)?, own)));
-        both.filter_map(|(base, own)| pairs(base, own)).collect()
+        let of_block = |(base, own): (&Values, &Values)| {
+            if base.slow.is_empty() && own.slow.is_empty() {
+                pairs(&base.fast, &own.fast)
+            } else if base.fast.is_empty() || own.fast.is_empty() {
+                pairs(&base.all(), &own.all())
+            } else {
+                Some(vec![(self.mean_of_rounds(&base.fast)?, self.mean_of_rounds(&own.fast)?)])
+            }
+        };
+        both.filter_map(of_block).collect()
     }
 }
 
@@ -169,24 +203,28 @@ pub(crate) struct Cells<'a> {
 }
 
 impl<'a> Cells<'a> {
-    /// Sorts measurements into cells.
-    pub(crate) fn of(measurements: &'a [Measurement]) -> Self {
+    /// Sorts measurements into cells, and those of slices in which the processor was slow.
+    pub(crate) fn of(measurements: &'a [Measurement], slow: &'a [Measurement]) -> Self {
         let mut cells = Self::default();
-        for measurement in measurements {
+        let with = |all: &'a [Measurement], among: fn(&mut Values) -> &mut Rounds| {
+            all.iter().map(move |measurement| (measurement, among))
+        };
+        let fast = with(measurements, |values| &mut values.fast);
+        let slow = with(slow, |values| &mut values.slow);
+        for (measurement, among) in fast.chain(slow) {
             let phase = cells.cells.entry(&measurement.phase).or_default();
             let metrics = phase.entry(&measurement.subject).or_default();
-            metrics.entry(&measurement.metric).or_default().add(measurement);
+            metrics.entry(&measurement.metric).or_default().add(measurement, among);
             cells.blocks.insert((&measurement.run, measurement.block));
         }
-        for phase in cells.cells.values_mut() {
-            sum_where_zero(phase);
-        }
+        cells.cells.values_mut().for_each(sum_where_zero);
         cells
     }
 
     /// The mean over rounds in each block of all cells, in order; absent where there is none.
     pub(crate) fn by_block(&self, values: &Replicates<'_>) -> Vec<Option<f64>> {
-        let of = |block| values.blocks.get(block).and_then(|rounds| values.mean_of_rounds(rounds));
+        let mean = |of_block: &Values| values.mean_of_rounds(of_block.rounds());
+        let of = |block| values.blocks.get(block).and_then(mean);
         self.blocks.iter().map(of).collect()
     }
 

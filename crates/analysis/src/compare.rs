@@ -34,12 +34,13 @@ use std::{
 
 /// Compares the observations of one experiment.
 pub fn compare(observations: &Observations, design: &Design) -> Comparison {
-    let cells = Cells::of(&observations.measurements);
+    let cells = Cells::of(&observations.measurements, &observations.spare);
     let failures = first_failures(&observations.failures);
     let subjects = subjects(observations, design);
     let disturbed = &observations.disturbed;
     let margins = &design.margins;
-    let source = Source { cells, failures, subjects: &subjects, disturbed, margins };
+    let selected = &observations.selected;
+    let source = Source { cells, failures, subjects: &subjects, disturbed, selected, margins };
     let phases = phases(observations);
     let mut warnings = observations.warnings.clone();
     let mut results: Vec<PhaseResult> =
@@ -171,6 +172,7 @@ struct Source<'a> {
     failures: BTreeMap<(&'a str, &'a str), &'a Failure>,
     subjects: &'a [(String, Option<String>)],
     disturbed: &'a BTreeMap<String, Disturbed>,
+    selected: &'a BTreeSet<String>,
     margins: &'a Margins,
 }
 
@@ -189,7 +191,10 @@ impl<'a> Source<'a> {
                 let cell = self.cell(&phase, subject, base.as_deref(), metric);
                 phase.cells.push(Cell { factors: Arc::clone(&factors), ..cell });
             }
-            self.warn_of_blocks(&phase, subject, base.as_deref(), warnings);
+            // Else blocks may be left out on purpose, and that is told.
+            if !self.selected.contains(&phase.phase) {
+                self.warn_of_blocks(&phase, subject, base.as_deref(), warnings);
+            }
         }
         // Else the reason is known, and told.
         if !self.disturbed.contains_key(&phase.phase) {

@@ -109,20 +109,48 @@ pub(crate) fn joined(logs: &[f64], together: usize) -> Vec<f64> {
 /// Whether neighbors agree. The correlation of independent blocks has a mean of -1/n.
 fn drifts(cells: &[Vec<f64>]) -> bool {
     let known = cells.iter().filter(|logs| logs.len() >= FEWEST);
-    let found: Vec<(f64, usize)> =
-        known.filter_map(|logs| Some((correlation(logs)?, logs.len()))).collect();
+    let found: Vec<(f64, &Vec<f64>)> =
+        known.filter_map(|logs| Some((correlation(logs)?, logs))).collect();
     let count = found.len() as f64;
     if found.len() < MANY {
         let sum: f64 = found.iter().map(|(correlation, _)| correlation).sum();
-        let enough = found.iter().all(|(_, blocks)| *blocks >= FEWEST_ALONE);
+        let enough = found.iter().all(|(_, logs)| logs.len() >= FEWEST_ALONE);
         return enough && sum > CORRELATED * count && !found.is_empty();
     }
     let above: Vec<f64> =
-        found.iter().map(|(found, blocks)| found + 1.0 / *blocks as f64).collect();
+        found.iter().map(|(found, logs)| found + 1.0 / logs.len() as f64).collect();
     let mean = above.iter().sum::<f64>() / count;
     let errors = StudentsT::new(0.0, 1.0, count - 1.0)
         .map_or(f64::INFINITY, |known| known.inverse_cdf(1.0 - FALSE_DRIFT));
-    mean > errors * (squares(&above, mean) / (count - 1.0) / count).sqrt()
+    // What a start does to all cells of a block makes their correlations alike.
+    let logs: Vec<&[f64]> = found.iter().map(|(_, logs)| logs.as_slice()).collect();
+    let alike = 1.0 + (count - 1.0) * shared(&logs);
+    mean > errors * (squares(&above, mean) / (count - 1.0) / count * alike).sqrt()
+}
+
+/// How much of their squared correlation with each other cells have beyond independent ones, whose
+/// mean is 1/(n-1): 0 for none, 1 for cells that are the same.
+fn shared(cells: &[&[f64]]) -> f64 {
+    let (mut sum, mut pairs) = (0.0, 0.0);
+    for (index, one) in cells.iter().enumerate() {
+        for other in
+            cells[..index].iter().filter(|other| other.len() == one.len() && one.len() > FEWEST)
+        {
+            let chance = 1.0 / (one.len() as f64 - 1.0);
+            sum += (alike(one, other).powi(2) - chance) / (1.0 - chance);
+            pairs += 1.0;
+        }
+    }
+    if pairs > 0.0 { (sum / pairs).max(0.0) } else { 0.0 }
+}
+
+/// Correlation of as many values of two cells.
+fn alike(one: &[f64], other: &[f64]) -> f64 {
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let (of_one, of_other) = (mean(one), mean(other));
+    let both = one.iter().zip(other);
+    let products = both.map(|(a, b)| (a - of_one) * (b - of_other)).sum::<f64>();
+    products / (squares(one, of_one) * squares(other, of_other)).sqrt()
 }
 
 /// Correlation of each value with the next one (lag 1); none where all are equal.
@@ -182,6 +210,22 @@ mod tests {
             let found = (0..2_000).filter(|_| together(&cells(blocks)) > 1).count();
             println!("{blocks} blocks: {found} of 2000");
             assert!(found < 100, "{blocks} blocks: {found} of 2000");
+        }
+    }
+
+    #[test]
+    fn what_a_start_does_to_all_cells_of_a_block_is_no_drift() {
+        let mut draw = fastrand::Rng::with_seed(7);
+        let mut normal = || (0..12).map(|_| draw.f64()).sum::<f64>() - 6.0;
+        let mut cells = |blocks: usize| -> Vec<Vec<f64>> {
+            let common: Vec<f64> = (0..blocks).map(|_| normal()).collect();
+            (0..20).map(|_| common.iter().map(|one| one + normal()).collect()).collect()
+        };
+        // Without regard to what cells share it is a fifth of them.
+        for blocks in [5, 8, 16] {
+            let found = (0..400).filter(|_| together(&cells(blocks)) > 1).count();
+            println!("{blocks} blocks: {found} of 400");
+            assert!(found < 24, "{blocks} blocks: {found} of 400");
         }
     }
 

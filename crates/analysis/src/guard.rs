@@ -1,12 +1,11 @@
 //! Rounds that something beside the servers disturbed. They are left out for all variants alike,
 //! without a look at what they would say; a test that lost too many is not judged.
 
-use crate::{Input, PhaseFacts};
+use crate::{Input, PhaseFacts, slow::Slow};
 use model::{
     disturbance::disturbance,
     metric::{Kind, Metric},
     record::SliceState,
-    speed::{OTHER_SPEED, Usual, client_cost},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,17 +14,21 @@ use std::collections::{BTreeMap, BTreeSet};
 const LEAST_KEPT: f64 = 0.75;
 
 /// A round of a test: run, phase, block and round.
-type Round<'a> = (&'a str, &'a str, u32, u32);
+pub(crate) type Round<'a> = (&'a str, &'a str, u32, u32);
 
-fn round_of<'a>(input: &Input<'a>) -> Round<'a> {
-    let slice = input.slice;
-    (input.run, &slice.phase, slice.block, slice.round)
+impl<'a> Input<'a> {
+    pub(crate) fn round(&self) -> Round<'a> {
+        let slice = self.slice;
+        (self.run, &slice.phase, slice.block, slice.round)
+    }
 }
 
-/// The rounds that are left out, and the tests that are not judged.
+/// The rounds that are left out, the slices that are slow, and the tests that are not judged.
 #[derive(Debug, Default)]
 pub(crate) struct Guard<'a> {
     left_out: BTreeMap<Round<'a>, &'static str>,
+    /// Slices of the other rounds.
+    pub(crate) slow: Slow<'a>,
     /// What disturbed more of a test's rounds than may be left out, by phase.
     pub(crate) disturbed: BTreeMap<&'a str, Disturbed>,
 }
@@ -49,78 +52,37 @@ impl<'a> Guard<'a> {
         let mut disturbed = BTreeMap::new();
         for input in slices.iter().filter(|one| one.slice.state == SliceState::Measured) {
             let slice = input.slice;
-            let round = round_of(input);
+            let round = input.round();
             let is_planned = slice.repeats.is_none();
             tests.entry((input.run, &slice.phase)).or_default().insert((round, is_planned));
             if let Some(what) = disturbance(slice) {
                 disturbed.entry(round).or_insert(what);
             }
         }
-        let other_speed = at_other_speed(slices, &disturbed);
-        let mut guard = Self::default();
+        let slow = Slow::of(slices, &disturbed, facts);
+        let mut guard = Self { slow, ..Self::default() };
         for ((run, phase), rounds) in tests {
             let lost = |(round, _): &_| disturbed.get(round).map(|what| (*round, *what));
-            let mut lost: Vec<(Round<'a>, &'static str)> = rounds.iter().filter_map(lost).collect();
+            let lost: Vec<(Round<'a>, &'static str)> = rounds.iter().filter_map(lost).collect();
             // Pieces of one work are not repetitions: without one of them it is another work.
             let keeps_all = facts(run, phase).has_pieces;
             let planned = rounds.iter().filter(|(_, is_planned)| *is_planned).count();
-            let is_enough =
-                |lost: usize| ((rounds.len() - lost) as f64) >= LEAST_KEPT * planned as f64;
-            if !lost.is_empty() && (keeps_all || !is_enough(lost.len())) {
+            let is_enough = (rounds.len() - lost.len()) as f64 >= LEAST_KEPT * planned as f64;
+            if !lost.is_empty() && (keeps_all || !is_enough) {
                 let (what, count) = (lost[0].1, lost.len());
                 guard.disturbed.insert(phase, Disturbed { what, rounds: count, of: rounds.len() });
                 continue;
-            }
-            let slow =
-                |(round, _): &_| other_speed.contains(round).then_some((*round, OTHER_SPEED));
-            let slow: Vec<(Round<'a>, &'static str)> = rounds.iter().filter_map(slow).collect();
-            let all = [lost.as_slice(), &slow].concat();
-            let has_more = |block: u32| {
-                let of_block = |(round, _): &&(Round<'_>, _)| round.2 == block;
-                all.iter().filter(|(round, _)| round.2 == block).count()
-                    < rounds.iter().filter(of_block).count()
-            };
-            // Another speed is no reason not to judge a test: its rounds are spared while others
-            // stay, of the test and of the block.
-            if !keeps_all && is_enough(all.len()) {
-                lost.extend(slow.into_iter().filter(|(round, _)| has_more(round.2)));
             }
             guard.left_out.extend(lost);
         }
         guard
     }
 
-    /// Why a slice is left out, if it is.
+    /// Why the round of a slice is left out, if it is.
     pub(crate) fn reason(&self, input: &Input<'_>) -> Option<&'static str> {
-        let slice = input.slice;
-        let round = round_of(input);
-        let is_measured = slice.state == SliceState::Measured;
-        self.left_out.get(&round).filter(|_| is_measured).copied()
+        let is_measured = input.slice.state == SliceState::Measured;
+        self.left_out.get(&input.round()).filter(|_| is_measured).copied()
     }
-}
-
-/// The rounds in which the processor had another speed than usual for a variant.
-fn at_other_speed<'a>(
-    slices: &[Input<'a>],
-    disturbed: &BTreeMap<Round<'a>, &'static str>,
-) -> BTreeSet<Round<'a>> {
-    type Costs<'a> = Vec<(Round<'a>, f64)>;
-    let mut costs: BTreeMap<(&str, &str, &str), Costs<'a>> = BTreeMap::new();
-    for input in slices {
-        let slice = input.slice;
-        let round = round_of(input);
-        if let (Some(cost), false) = (client_cost(slice), disturbed.contains_key(&round)) {
-            let test = (input.run, slice.phase.as_str(), slice.subject.as_str());
-            costs.entry(test).or_default().push((round, cost));
-        }
-    }
-    let other = |costs: Costs<'a>| {
-        let all: Vec<f64> = costs.iter().map(|(_, cost)| *cost).collect();
-        let usual = Usual::of(&all);
-        let is_other = move |cost: f64| usual.is_some_and(|usual| usual.is_other(cost));
-        costs.into_iter().filter(move |(_, cost)| is_other(*cost)).map(|(round, _)| round)
-    };
-    costs.into_values().flat_map(other).collect()
 }
 
 /// One sentence for all tests that the same disturbed, with the one that it disturbed most.
@@ -195,35 +157,6 @@ mod tests {
             slice.readings.push(Reading { scope, counter, start: 0.0, end });
         }
         slice
-    }
-
-    #[test]
-    fn rounds_at_another_speed_of_the_processor_are_left_out_where_others_stay() {
-        let facts = PhaseFacts::default();
-        let usual = 500.0;
-        let of_block = |block: u32, first: f64| {
-            let slice = |round: u32| at_speed(block, round, if round == 0 { first } else { usual });
-            (0..4).map(slice).collect::<Vec<_>>()
-        };
-        let calm = [of_block(0, usual), of_block(1, 1.04 * usual)].concat();
-        assert_eq!(guarded(&facts, &calm), (vec![], None));
-        let slow = [of_block(0, usual), of_block(1, 1.4 * usual)].concat();
-        assert_eq!(guarded(&facts, &slow), (vec![1], None));
-        // Pieces of one work all count.
-        let pieces = PhaseFacts { has_pieces: true, ..facts.clone() };
-        assert_eq!(guarded(&pieces, &slow), (vec![], None));
-        // Too many: they stay, and the test is judged.
-        let half = |block: u32| {
-            let factor = |round| if round < 2 { 1.2 } else { 1.0 };
-            (0..4).map(move |round| at_speed(block, round, factor(round) * usual))
-        };
-        let halves: Vec<SliceRecord> = (0..2).flat_map(half).collect();
-        assert_eq!(guarded(&facts, &halves), (vec![], None));
-        // The only round of a block stays.
-        let single = |block: u32, cost: f64| at_speed(block, 0, cost * usual);
-        let singles: Vec<SliceRecord> =
-            (0..6).map(|block| single(block, if block == 3 { 1.4 } else { 1.0 })).collect();
-        assert_eq!(guarded(&facts, &singles), (vec![], None));
     }
 
     #[test]

@@ -67,6 +67,7 @@ mod service_level;
 mod settings;
 mod shade;
 pub mod sla;
+mod slow;
 mod stalled;
 pub mod style;
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::{
     parts::Parts,
     rate,
     sla::RULES,
+    slow::Use,
     stalled::Stalled,
     warning::{Location, Warnings},
 };
@@ -20,6 +21,7 @@ use model::{
     measurement::Measurement,
     record::{SliceRecord, SliceState},
     shared::Name,
+    speed::SLOW,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -56,6 +58,10 @@ pub struct Observations {
     pub(crate) warnings: Warnings,
     /// Phases in which too many rounds were disturbed to judge rates and times.
     pub(crate) disturbed: BTreeMap<String, Disturbed>,
+    /// Values of slices in which the processor was slow, for blocks where there are no others.
+    pub(crate) spare: Vec<Measurement>,
+    /// Phases of which blocks may be left out because the processor was slow in them.
+    pub(crate) selected: BTreeSet<String>,
 }
 
 impl Observations {
@@ -63,14 +69,19 @@ impl Observations {
     /// Their rounds are none: they were not measured in turn, and repeated ones have other numbers.
     #[must_use]
     pub fn beside(mut self, mut other: Self, run: &str) -> Self {
-        let beyond = self.measurements.iter().map(|one| one.round + 1).max().unwrap_or(0);
-        other.measurements.iter_mut().for_each(|one| one.round += beyond);
+        let own = self.measurements.iter().chain(&self.spare);
+        let beyond = own.map(|one| one.round + 1).max().unwrap_or(0);
+        let others = other.measurements.iter_mut().chain(&mut other.spare);
+        others.for_each(|one| one.round += beyond);
         self.measurements.extend(other.measurements);
+        self.spare.extend(other.spare);
         self.failures.extend(other.failures);
         self.warnings.extend(other.warnings);
         self.disturbed.extend(other.disturbed);
+        self.selected.extend(other.selected);
         let run = Name::from(run);
-        self.measurements.iter_mut().for_each(|one| one.run = run.clone());
+        let all = self.measurements.iter_mut().chain(&mut self.spare);
+        all.for_each(|one| one.run = run.clone());
         self.failures.iter_mut().for_each(|one| one.run = run.clone());
         self
     }
@@ -152,6 +163,7 @@ pub fn observe<'a>(
         with_shares.map(|(input, record)| input.with(record.as_ref())).collect();
     let stalled = Stalled::of(&slices);
     let guard = Guard::of(&slices, facts);
+    found.selected = guard.slow.phases();
     for input in slices {
         let slice = input.slice;
         let facts = facts(input.run, &slice.phase);
@@ -162,11 +174,7 @@ pub fn observe<'a>(
             if disturbed.is_none() || broken(slice, &facts).is_some() {
                 continue;
             }
-            // What disturbs rates and times leaves counts of instructions as they are.
-            let mut all = Vec::new();
-            measure(&input, &facts, &[], &mut all);
-            all.retain(|one| crate::metric(&one.metric).is_some_and(|m| m.kind.is_instructions()));
-            found.measurements.append(&mut all);
+            found.measurements.extend(counted(measure(&input, &facts, &[])).0);
             continue;
         }
         match (slice.state, broken(slice, &facts)) {
@@ -178,6 +186,19 @@ pub fn observe<'a>(
                 }
             }
             (_, Some(reason)) => found.failures.push(failure(&input, reason)),
+            (_, None) if guard.slow.of_slice(&input).is_some() => {
+                let missed = missed_rules(slice, &facts);
+                let (counts, others) = counted(measure(&input, &facts, &missed));
+                found.measurements.extend(counts);
+                let used = guard.slow.of_slice(&input);
+                if used != Some(Use::Never) {
+                    found.spare.extend(others);
+                }
+                if used != Some(Use::Instead) {
+                    let text = format!("{{count}} slices left out: {SLOW}");
+                    found.warnings.add(place(slice), &text, 1);
+                }
+            }
             (_, None) => {
                 let missed = missed_rules(slice, &facts);
                 warn(slice, &missed, &mut found.warnings);
@@ -187,7 +208,7 @@ pub fn observe<'a>(
                     found.disturbed.insert(slice.phase.clone(), *disturbed);
                 }
                 load.add(slice);
-                measure(&input, &facts, &missed, &mut found.measurements);
+                found.measurements.extend(measure(&input, &facts, &missed));
             }
         }
     }
@@ -242,20 +263,22 @@ fn warn(slice: &SliceRecord, missed: &[ServiceLevel], warnings: &mut Warnings) {
     }
 }
 
-fn measure(
-    input: &Input<'_>,
-    facts: &PhaseFacts,
-    missed: &[ServiceLevel],
-    measurements: &mut Vec<Measurement>,
-) {
+/// Values that what disturbs rates and times leaves as they are, and the others.
+fn counted(all: Vec<Measurement>) -> (Vec<Measurement>, Vec<Measurement>) {
+    let is_count =
+        |one: &Measurement| crate::metric(&one.metric).is_some_and(|m| m.kind.is_instructions());
+    all.into_iter().partition(is_count)
+}
+
+fn measure(input: &Input<'_>, facts: &PhaseFacts, missed: &[ServiceLevel]) -> Vec<Measurement> {
     let slice = input.slice;
     let told = marks(slice).into_iter().map(|text| Mark::Note(text.into()));
     let marks: Vec<Mark> = told.chain(mark_of(missed)).collect();
     let levels = Arc::new(slice.levels.clone());
-    for (metric, value) in derive(slice, facts) {
+    let of_metric = |(metric, value): (&'static str, f64)| {
         let piece = || Some(derive::piece(crate::metric(metric)?, slice, facts));
         let piece = if facts.has_pieces { piece() } else { None };
-        measurements.push(Measurement {
+        Measurement {
             experiment: input.experiment.into(),
             run: input.run.into(),
             subject: Name::from(&slice.subject),
@@ -273,8 +296,9 @@ fn measure(
             state: slice.state,
             marks: marks.clone(),
             piece,
-        });
-    }
+        }
+    };
+    derive(slice, facts).into_iter().map(of_metric).collect()
 }
 
 /// The rules that a slice missed with its set rate.

@@ -8,21 +8,16 @@ use crate::{
     record::{SliceRecord, SliceState},
 };
 
-/// What is said of a slice at another speed.
-pub const OTHER_SPEED: &str = "the processor was slower or faster than usual";
+/// What is said of a slice in which it was slow.
+pub const SLOW: &str = "the processor was slower than in the fastest slices";
 
 /// In less CPU time of the load engine than this, single events count too much [ns].
 const LEAST_NS: f64 = 5e6;
 /// Slices from which the usual speed is known, at least: two do not show which of them is unusual,
 /// and a run of four blocks of one round has no more than four.
 const FEWEST: usize = 3;
-/// A smaller change of speed is not worth a slice, as a logarithm: 5 %.
-const LEAST_CHANGE: f64 = 0.049;
-/// Standard deviations within which speeds are usual, where they vary more.
-const DEVIATIONS: f64 = 4.0;
-/// The median of absolute deviations of normal values, times this, is their standard deviation
-/// (Hampel, "The influence curve and its role in robust estimation", 1974).
-const OF_NORMAL: f64 = 1.4826;
+/// A slice this much slower than the fastest quarter is slow, as a logarithm: 3 %.
+const SLOWER: f64 = 0.03;
 
 /// CPU time of the load engine per operation [ns]. None if it is too short to tell, or if the
 /// engine is part of the database, as with an embedded one: then it would tell the result.
@@ -38,37 +33,45 @@ pub fn client_cost(slice: &SliceRecord) -> Option<f64> {
     counts.then(|| used / operations as f64)
 }
 
-/// The usual cost of an operation for the load engine, in one test of one variant.
+/// The costs of an operation for the load engine up to which the processor was fast, in one test of
+/// one variant: logarithms.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Usual {
-    /// Logarithm of the median.
-    center: f64,
-    /// How far from it a cost is usual.
-    limit: f64,
+pub struct Fast {
+    /// Beyond the fastest quarter.
+    quarter: f64,
+    /// The same, but half of the slices are fast whatever they cost.
+    half: f64,
 }
 
-impl Usual {
-    /// What is usual among these costs; none if they are too few to tell.
+impl Fast {
+    /// What is fast among these costs; none if they are too few to tell.
     pub fn of(costs: &[f64]) -> Option<Self> {
         if costs.len() < FEWEST {
             return None;
         }
-        let logs: Vec<f64> = costs.iter().map(|cost| cost.ln()).collect();
-        let center = median(logs.clone());
-        let spread = OF_NORMAL * median(logs.iter().map(|log| (log - center).abs()).collect());
-        Some(Self { center, limit: LEAST_CHANGE.max(DEVIATIONS * spread) })
+        let mut logs: Vec<f64> = costs.iter().map(|cost| cost.ln()).collect();
+        logs.sort_by(f64::total_cmp);
+        let quarter = logs[(logs.len() - 1) / 4];
+        let median = (logs[(logs.len() - 1) / 2] + logs[logs.len() / 2]) / 2.0;
+        let quarter = quarter + SLOWER;
+        Some(Self { quarter, half: median.max(quarter) })
     }
 
-    /// Whether a slice with this cost was executed at another speed.
-    pub fn is_other(&self, cost: f64) -> bool {
-        (cost.ln() - self.center).abs() > self.limit
+    /// Whether the processor was slow in a slice with this cost; it is in no more than a half of
+    /// them. What else uses a core only slows it, so that speeds gather at the fastest one.
+    pub fn is_exceeded(self, cost: f64) -> bool {
+        self.slowness(cost) > 0.0
     }
-}
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
-    (low + high) / 2.0
+    /// By how much the processor was slower than where it is slow from: a logarithm.
+    pub fn slowness(self, cost: f64) -> f64 {
+        cost.ln() - self.half
+    }
+
+    /// Whether a slice with this cost is slower than the fastest ones, in however many that is.
+    pub fn is_missed(self, cost: f64) -> bool {
+        cost.ln() > self.quarter
+    }
 }
 
 #[cfg(test)]
@@ -95,13 +98,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_usual_follows_the_spread() {
-        assert_eq!(Usual::of(&[10.0, 10.1]), None);
-        let few = Usual::of(&[10.0, 13.2, 10.1]).unwrap();
-        assert!(few.is_other(13.2) && !few.is_other(10.0));
-        let calm = Usual::of(&[10.0, 10.1, 9.9, 10.0, 10.2, 14.4]).unwrap();
-        assert!(calm.is_other(14.4) && calm.is_other(9.1) && !calm.is_other(10.4));
-        let varied = Usual::of(&[10.0, 12.0, 8.0, 9.0, 11.0, 14.4]).unwrap();
-        assert!(!varied.is_other(14.4) && !varied.is_other(8.0));
+    fn the_slower_half_is_slow_and_nothing_where_all_are_alike() {
+        let slow = |costs: &[f64]| {
+            let fast = Fast::of(costs).unwrap();
+            costs.iter().copied().filter(|cost| fast.is_exceeded(*cost)).collect::<Vec<_>>()
+        };
+        assert_eq!(Fast::of(&[10.0, 14.0]), None, "two do not show which of them is slow");
+        assert_eq!(slow(&[10.0, 10.1, 10.2, 10.2, 10.1, 10.0]), [0.0; 0]);
+        assert_eq!(slow(&[10.0, 10.1, 14.0, 10.2, 11.0]), [14.0, 11.0]);
+        // However many are: the faster half stays.
+        assert_eq!(slow(&[10.0, 12.0, 13.0, 14.0, 15.0]), [14.0, 15.0]);
+        assert!(Fast::of(&[10.0, 12.0, 13.0, 14.0, 15.0]).unwrap().is_missed(13.0));
+        assert_eq!(slow(&[7.0, 10.0, 10.1, 10.2, 10.1]), [0.0; 0], "one that is faster stays");
     }
 }

@@ -1,5 +1,5 @@
-//! Rounds of a phase, and once more those that something beside the servers disturbed, or in which
-//! the processor had another speed than in the rounds before.
+//! Rounds of a phase, and once more those that something beside the servers disturbed, and the last
+//! one of a block in which the processor was slow in every round.
 
 use crate::{
     Error,
@@ -14,7 +14,7 @@ use model::{
     plan::Block,
     record::{SliceRecord, SliceState},
     schedule::{self, Slice, Step},
-    speed::{Usual, client_cost},
+    speed::{Fast, client_cost},
 };
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
@@ -34,6 +34,8 @@ pub(crate) struct Repeated {
     in_a_row: u32,
     /// What the load engine needed for an operation, by subject and phase [ns].
     costs: BTreeMap<(usize, usize), Vec<f64>>,
+    /// The least of the current block.
+    fastest: BTreeMap<(usize, usize), f64>,
 }
 
 /// What became of a round.
@@ -44,14 +46,32 @@ enum State {
     Broken,
 }
 
+/// Where a round is among those of its block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// More follow.
+    Before,
+    /// None follows, unless it is repeated.
+    Last,
+}
+
+impl Place {
+    fn of(block: &Block, slice: &Slice) -> Self {
+        let planned = block.orders.get(slice.phase).map_or(0, Vec::len);
+        if (slice.round as usize + 1) < planned { Self::Before } else { Self::Last }
+    }
+}
+
 impl Repeated {
     /// Another block begins.
     pub(crate) fn begin_block(&mut self) {
         self.rounds.clear();
+        self.fastest.clear();
     }
 
-    /// What became of a slice, as far as the ones before tell what is usual.
-    fn state(&mut self, planned: &Slice, record: &SliceRecord) -> State {
+    /// What became of a slice, as far as the ones before tell when the processor is fast. Slow
+    /// slices are left out one by one: a block needs no more than one that is not.
+    fn state(&mut self, planned: &Slice, record: &SliceRecord, in_block: Place) -> State {
         if record.state == SliceState::Failed {
             return State::Broken;
         }
@@ -59,10 +79,13 @@ impl Repeated {
             return State::Disturbed;
         }
         let Some(cost) = client_cost(record) else { return State::Sound };
-        let known = self.costs.entry((planned.subject, planned.phase)).or_default();
+        let test = (planned.subject, planned.phase);
+        let known = self.costs.entry(test).or_default();
         known.push(cost);
-        match Usual::of(known) {
-            Some(usual) if usual.is_other(cost) => State::Disturbed,
+        let fastest = self.fastest.entry(test).or_insert(cost);
+        *fastest = fastest.min(cost);
+        match Fast::of(known) {
+            Some(fast) if in_block == Place::Last && fast.is_missed(*fastest) => State::Disturbed,
             _ => State::Sound,
         }
     }
@@ -97,7 +120,7 @@ pub(crate) fn execute(
         |step: &Step| if let Step::Slice(slice) = step { Some(slice.clone()) } else { None };
     let mut slices: Vec<Slice> = steps.iter().filter_map(slice).collect();
     loop {
-        let state = round(run, trials, &slices, repeated)?;
+        let state = round(run, block, trials, &slices, repeated)?;
         let keeps = run.options.disturbed == DisturbedRounds::Keep;
         if keeps || run.plan.experiment.decide.instructions_alone() {
             return Ok(());
@@ -123,6 +146,7 @@ pub(crate) fn execute(
 
 fn round(
     run: &mut Run<'_>,
+    block: &Block,
     trials: &mut Trials,
     slices: &[Slice],
     repeated: &mut Repeated,
@@ -131,7 +155,7 @@ fn round(
     for planned in slices {
         run.stop.check()?;
         let record = one(run, trials, planned)?;
-        state = state.max(repeated.state(planned, &record));
+        state = state.max(repeated.state(planned, &record, Place::of(block, planned)));
     }
     Ok(state)
 }
@@ -199,28 +223,34 @@ mod tests {
     fn a_broken_slice_is_no_disturbance() {
         assert_eq!(State::Sound.max(State::Disturbed).max(State::Broken), State::Broken);
         let failed = SliceRecord { state: SliceState::Failed, ..SliceRecord::default() };
-        assert_eq!(Repeated::default().state(&slice(0), &failed), State::Broken);
+        let state = Repeated::default().state(&slice(0), &failed, Place::Last);
+        assert_eq!(state, State::Broken);
+    }
+
+    /// A slice of 100 operations, for which the load engine needed so much CPU time.
+    fn at_speed(client_ms: f64) -> SliceRecord {
+        let reading = |scope, ms: f64| {
+            let counter = "cpu_ns".to_owned();
+            Reading { scope, counter, start: 0.0, end: ms * 1e6 }
+        };
+        SliceRecord {
+            work: Some(StretchReport { succeeded: 100, ..StretchReport::default() }),
+            readings: vec![reading(Scope::Client, client_ms), reading(Scope::Foreground, 50.0)],
+            ..SliceRecord::default()
+        }
     }
 
     #[test]
-    fn a_slice_at_another_speed_than_the_ones_before_is_disturbed() {
+    fn a_block_in_which_every_slice_was_slow_has_one_more_round() {
         let mut repeated = Repeated::default();
-        let mut state = |phase, client_ms: f64| {
-            let reading = |scope, ms: f64| {
-                let counter = "cpu_ns".to_owned();
-                Reading { scope, counter, start: 0.0, end: ms * 1e6 }
-            };
-            let record = SliceRecord {
-                work: Some(StretchReport { succeeded: 100, ..StretchReport::default() }),
-                readings: vec![reading(Scope::Client, client_ms), reading(Scope::Foreground, 50.0)],
-                ..SliceRecord::default()
-            };
-            repeated.state(&slice(phase), &record)
-        };
-        let calm: Vec<State> = [10.0, 14.0, 10.1, 9.9].map(|ms| state(0, ms)).into();
-        assert_eq!(calm, [State::Sound; 4], "nobody knows yet what is usual");
-        assert_eq!(state(0, 10.0), State::Sound);
-        assert_eq!(state(0, 14.0), State::Disturbed);
-        assert_eq!(state(1, 14.0), State::Sound, "another test");
+        for ms in [10.0, 10.1, 9.9] {
+            assert_eq!(repeated.state(&slice(0), &at_speed(ms), Place::Last), State::Sound);
+        }
+        repeated.begin_block();
+        let mut state = |ms, place| repeated.state(&slice(0), &at_speed(ms), place);
+        assert_eq!(state(14.0, Place::Before), State::Sound);
+        assert_eq!(state(13.0, Place::Last), State::Disturbed);
+        assert_eq!(state(10.2, Place::Last), State::Sound);
+        assert_eq!(state(14.0, Place::Last), State::Sound, "it has one that counts");
     }
 }

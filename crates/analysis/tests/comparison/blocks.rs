@@ -1,6 +1,6 @@
 //! Which blocks and rounds a value and a ratio are made of.
 
-use super::{compared, design, slice, work};
+use super::{compared, design, reading, slice, work};
 use analysis::{
     Comparison, Input, PhaseFacts, Reason, Verdict, compare,
     history::{Quantity, Session, history},
@@ -87,4 +87,38 @@ fn a_disturbed_host_is_told_of_all_sides_and_leaves_no_point_in_a_history() {
     check(&both, &[busy("old", 0), busy("new", 0)]);
     check(&both, &[busy("old", 0), busy("new", 0), busy("old", 1), busy("new", 1)]);
     check(&both[..1], &[busy("old", 0), busy("old", 1)]);
+}
+
+#[test]
+fn slices_in_which_the_processor_was_slow_are_left_out_alone() {
+    // Per operation the load engine needs 10 us, and 20 us where the processor is slow.
+    let at_speed = |subject: &str, block: u32, round: u32, slowdown: f64| {
+        let mut slice = slice(subject, block, round);
+        let work = work(&mut slice);
+        work.end_ns = work.start_ns + (slowdown * 1e9) as u64;
+        for (scope, us) in [(Scope::Client, 10e6), (Scope::Foreground, 30e6)] {
+            slice.readings.push(reading(scope, "cpu_ns", us * slowdown));
+        }
+        slice
+    };
+    let of_block = |block| {
+        let new = |round, slowdown: f64| {
+            let mut slice = at_speed("new", block, round, slowdown);
+            // It takes a tenth longer than the base.
+            work(&mut slice).end_ns += (slowdown * 0.1e9) as u64;
+            slice
+        };
+        let old = |round, slowdown| at_speed("old", block, round, slowdown);
+        // No round is fast for both.
+        [old(0, 1.0), new(0, 2.0), old(1, 2.0), new(1, 1.0), old(2, 1.0), new(2, 2.0), new(3, 1.0)]
+    };
+    let slices: Vec<SliceRecord> = (0..4).flat_map(of_block).collect();
+    let comparison = compared(&slices);
+    let rate = comparison.cell("point-query", "new", "ops_per_second").unwrap();
+    let near = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-6;
+    assert!(near(rate.ratio.unwrap(), 1.0 / 1.1), "{rate:?}");
+    assert_eq!(rate.block_ratios.len(), 4);
+    assert!(near(rate.base_value.unwrap(), 1000.0), "{rate:?}");
+    let said = "slices left out: the processor was slower than in the fastest slices";
+    assert!(comparison.warnings.iter().any(|one| one.contains(said)), "{:?}", comparison.warnings);
 }
