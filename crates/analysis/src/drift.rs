@@ -77,7 +77,7 @@ pub(crate) fn sentences(phases: &[PhaseResult]) -> Vec<String> {
 fn spread(cell: &Cell) -> Option<Vec<f64>> {
     let logs: Vec<f64> = cell.block_ratios.iter().map(|ratio| ratio.ln()).collect();
     let least = Quantity::of(cell.metric).map_or(0.0, least_deviation);
-    let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+    let mean = mean(&logs);
     // Not of a ratio that is not finite.
     (squares(&logs, mean) > least.powi(2) * (logs.len() as f64 - 1.0)).then_some(logs)
 }
@@ -122,10 +122,13 @@ fn drifts(cells: &[Vec<f64>]) -> bool {
     let mean = above.iter().sum::<f64>() / count;
     let errors = StudentsT::new(0.0, 1.0, count - 1.0)
         .map_or(f64::INFINITY, |known| known.inverse_cdf(1.0 - FALSE_DRIFT));
+    let least = errors * (squares(&above, mean) / (count - 1.0) / count).sqrt();
+    if mean <= least {
+        return false;
+    }
     // What a start does to all cells of a block makes their correlations alike.
     let logs: Vec<&[f64]> = found.iter().map(|(_, logs)| logs.as_slice()).collect();
-    let alike = 1.0 + (count - 1.0) * shared(&logs);
-    mean > errors * (squares(&above, mean) / (count - 1.0) / count * alike).sqrt()
+    mean > least * (1.0 + (count - 1.0) * shared(&logs)).sqrt()
 }
 
 /// How much of their squared correlation with each other cells have beyond independent ones, whose
@@ -146,7 +149,6 @@ fn shared(cells: &[&[f64]]) -> f64 {
 
 /// Correlation of as many values of two cells.
 fn alike(one: &[f64], other: &[f64]) -> f64 {
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let (of_one, of_other) = (mean(one), mean(other));
     let both = one.iter().zip(other);
     let products = both.map(|(a, b)| (a - of_one) * (b - of_other)).sum::<f64>();
@@ -155,11 +157,15 @@ fn alike(one: &[f64], other: &[f64]) -> f64 {
 
 /// Correlation of each value with the next one (lag 1); none where all are equal.
 fn correlation(values: &[f64]) -> Option<f64> {
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let mean = mean(values);
     let products = values.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>();
     let squares = squares(values, mean);
     // What equal values leave is rounding.
     (squares > ROUNDING).then(|| products / squares)
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// Sum of the squares of what values differ by from `mean`.

@@ -1,7 +1,7 @@
 //! Rounds that something beside the servers disturbed. They are left out for all variants alike,
 //! without a look at what they would say; a test that lost too many is not judged.
 
-use crate::{Input, PhaseFacts, slow::Slow};
+use crate::{Input, PhaseFacts, observe::Round, slow::Slow};
 use model::{
     disturbance::disturbance,
     metric::{Kind, Metric},
@@ -12,16 +12,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Share of the planned rounds that a test needs undisturbed, those that repeat disturbed ones
 /// included.
 const LEAST_KEPT: f64 = 0.75;
-
-/// A round of a test: run, phase, block and round.
-pub(crate) type Round<'a> = (&'a str, &'a str, u32, u32);
-
-impl<'a> Input<'a> {
-    pub(crate) fn round(&self) -> Round<'a> {
-        let slice = self.slice;
-        (self.run, &slice.phase, slice.block, slice.round)
-    }
-}
 
 /// The rounds that are left out, the slices that are slow, and the tests that are not judged.
 #[derive(Debug, Default)]

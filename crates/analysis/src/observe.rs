@@ -39,7 +39,15 @@ pub struct Input<'a> {
     pub slice: &'a SliceRecord,
 }
 
+/// A round of a test: run, phase, block and round.
+pub(crate) type Round<'a> = (&'a str, &'a str, u32, u32);
+
 impl<'a> Input<'a> {
+    pub(crate) fn round(&self) -> Round<'a> {
+        let slice = self.slice;
+        (self.run, &slice.phase, slice.block, slice.round)
+    }
+
     /// The same with another record of the slice, if there is one.
     fn with(self, record: Option<&'a SliceRecord>) -> Self {
         Self { slice: record.unwrap_or(self.slice), ..self }
@@ -177,29 +185,28 @@ pub fn observe<'a>(
             found.measurements.extend(counted(measure(&input, &facts, &[])).0);
             continue;
         }
-        match (slice.state, broken(slice, &facts)) {
+        match (slice.state, broken(slice, &facts), guard.slow.of_slice(&input)) {
             // Without a reason it was planned: every phase begins with work that does not count.
-            (SliceState::Discarded, _) => {
+            (SliceState::Discarded, ..) => {
                 if let Some(reason) = &slice.reason {
                     let text = format!("{{count}} slices left out: {}", one_line(reason));
                     found.warnings.add(place(slice), &text, 1);
                 }
             }
-            (_, Some(reason)) => found.failures.push(failure(&input, reason)),
-            (_, None) if guard.slow.of_slice(&input).is_some() => {
+            (_, Some(reason), _) => found.failures.push(failure(&input, reason)),
+            (_, None, Some(used)) => {
                 let missed = missed_rules(slice, &facts);
                 let (counts, others) = counted(measure(&input, &facts, &missed));
                 found.measurements.extend(counts);
-                let used = guard.slow.of_slice(&input);
-                if used != Some(Use::Never) {
+                if used != Use::Never {
                     found.spare.extend(others);
                 }
-                if used != Some(Use::Instead) {
+                if used != Use::Instead {
                     let text = format!("{{count}} slices left out: {SLOW}");
                     found.warnings.add(place(slice), &text, 1);
                 }
             }
-            (_, None) => {
+            (_, None, None) => {
                 let missed = missed_rules(slice, &facts);
                 warn(slice, &missed, &mut found.warnings);
                 if let Some(disturbed) = guard.disturbed.get(slice.phase.as_str()) {

@@ -1,10 +1,10 @@
 //! Slices in which the processor was slow. Each is compared with the others of its test and variant
 //! alone, by what the load engine needed for an operation, without a look at what it would say.
 
-use crate::{Input, PhaseFacts, guard::Round, verdict::FEWEST_BLOCKS};
+use crate::{Input, PhaseFacts, observe::Round, verdict::FEWEST_BLOCKS};
 use model::{
-    reading::{Reading, Scope},
-    speed::{Fast, client_cost},
+    reading::Scope,
+    speed::{Fast, client_cost, cpu_ns},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -90,10 +90,7 @@ impl<'a> Slow<'a> {
 }
 
 fn told<'a>(input: &Input<'a>) -> Option<Told<'a>> {
-    let used = |scope: Scope| {
-        let own = |one: &&Reading| one.scope == scope && one.counter == "cpu_ns";
-        input.slice.readings.iter().find(own).map_or(0.0, Reading::delta)
-    };
+    let used = |scope: Scope| cpu_ns(input.slice, scope).unwrap_or(0.0);
     let (foreground, background) = (used(Scope::Foreground), used(Scope::Background));
     Some(Told {
         round: input.round(),
@@ -166,6 +163,7 @@ mod tests {
     use super::*;
     use model::{
         drive::StretchReport,
+        reading::Reading,
         record::{SliceRecord, SliceState},
     };
 

@@ -23,14 +23,16 @@ const SLOWER: f64 = 0.03;
 /// engine is part of the database, as with an embedded one: then it would tell the result.
 pub fn client_cost(slice: &SliceRecord) -> Option<f64> {
     let operations = slice.work.as_ref()?.succeeded;
-    let of = |scope: Scope| {
-        let own = move |one: &&Reading| one.scope == scope && one.counter == "cpu_ns";
-        slice.readings.iter().find(own)
-    };
-    of(Scope::Foreground)?;
-    let used = of(Scope::Client)?.delta();
+    cpu_ns(slice, Scope::Foreground)?;
+    let used = cpu_ns(slice, Scope::Client)?;
     let counts = slice.state == SliceState::Measured && operations > 0 && used >= LEAST_NS;
     counts.then(|| used / operations as f64)
+}
+
+/// CPU time of a scope in a slice [ns], if it was read.
+pub fn cpu_ns(slice: &SliceRecord, scope: Scope) -> Option<f64> {
+    let own = |one: &&Reading| one.scope == scope && one.counter == "cpu_ns";
+    slice.readings.iter().find(own).map(Reading::delta)
 }
 
 /// The costs of an operation for the load engine up to which the processor was fast, in one test of

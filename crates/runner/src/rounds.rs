@@ -46,19 +46,19 @@ enum State {
     Broken,
 }
 
-/// Where a round is among those of its block.
+/// What the speed of the processor in a block can still become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// More follow.
-    Before,
-    /// None follows, unless it is repeated.
-    Last,
+enum BlockSpeed {
+    /// The block has more rounds.
+    Open,
+    /// This is its last one, unless it is repeated.
+    Final,
 }
 
-impl Place {
+impl BlockSpeed {
     fn of(block: &Block, slice: &Slice) -> Self {
         let planned = block.orders.get(slice.phase).map_or(0, Vec::len);
-        if (slice.round as usize + 1) < planned { Self::Before } else { Self::Last }
+        if (slice.round as usize + 1) < planned { Self::Open } else { Self::Final }
     }
 }
 
@@ -71,7 +71,7 @@ impl Repeated {
 
     /// What became of a slice, as far as the ones before tell when the processor is fast. Slow
     /// slices are left out one by one: a block needs no more than one that is not.
-    fn state(&mut self, planned: &Slice, record: &SliceRecord, in_block: Place) -> State {
+    fn state(&mut self, planned: &Slice, record: &SliceRecord, speed: BlockSpeed) -> State {
         if record.state == SliceState::Failed {
             return State::Broken;
         }
@@ -85,7 +85,9 @@ impl Repeated {
         let fastest = self.fastest.entry(test).or_insert(cost);
         *fastest = fastest.min(cost);
         match Fast::of(known) {
-            Some(fast) if in_block == Place::Last && fast.is_missed(*fastest) => State::Disturbed,
+            Some(fast) if speed == BlockSpeed::Final && fast.is_missed(*fastest) => {
+                State::Disturbed
+            }
             _ => State::Sound,
         }
     }
@@ -155,7 +157,7 @@ fn round(
     for planned in slices {
         run.stop.check()?;
         let record = one(run, trials, planned)?;
-        state = state.max(repeated.state(planned, &record, Place::of(block, planned)));
+        state = state.max(repeated.state(planned, &record, BlockSpeed::of(block, planned)));
     }
     Ok(state)
 }
@@ -223,7 +225,7 @@ mod tests {
     fn a_broken_slice_is_no_disturbance() {
         assert_eq!(State::Sound.max(State::Disturbed).max(State::Broken), State::Broken);
         let failed = SliceRecord { state: SliceState::Failed, ..SliceRecord::default() };
-        let state = Repeated::default().state(&slice(0), &failed, Place::Last);
+        let state = Repeated::default().state(&slice(0), &failed, BlockSpeed::Final);
         assert_eq!(state, State::Broken);
     }
 
@@ -244,13 +246,13 @@ mod tests {
     fn a_block_in_which_every_slice_was_slow_has_one_more_round() {
         let mut repeated = Repeated::default();
         for ms in [10.0, 10.1, 9.9] {
-            assert_eq!(repeated.state(&slice(0), &at_speed(ms), Place::Last), State::Sound);
+            assert_eq!(repeated.state(&slice(0), &at_speed(ms), BlockSpeed::Final), State::Sound);
         }
         repeated.begin_block();
-        let mut state = |ms, place| repeated.state(&slice(0), &at_speed(ms), place);
-        assert_eq!(state(14.0, Place::Before), State::Sound);
-        assert_eq!(state(13.0, Place::Last), State::Disturbed);
-        assert_eq!(state(10.2, Place::Last), State::Sound);
-        assert_eq!(state(14.0, Place::Last), State::Sound, "it has one that counts");
+        let mut state = |ms, speed| repeated.state(&slice(0), &at_speed(ms), speed);
+        assert_eq!(state(14.0, BlockSpeed::Open), State::Sound);
+        assert_eq!(state(13.0, BlockSpeed::Final), State::Disturbed);
+        assert_eq!(state(10.2, BlockSpeed::Final), State::Sound);
+        assert_eq!(state(14.0, BlockSpeed::Final), State::Sound, "it has one that counts");
     }
 }
