@@ -161,13 +161,16 @@ fn check_no_traces(pids: &[u32], during: &Traces) {
         assert!(!path.exists(), "`{}` is left", path.display());
     }
     assert!(traces(pids, &BTreeSet::new()).segments.is_empty(), "segments are left");
-    // A namespace that no process is in is gone, with all that was in it.
-    let entries = std::fs::read_dir("/proc").unwrap().flatten();
-    let all: Vec<u32> = entries.filter_map(|e| e.file_name().to_str()?.parse().ok()).collect();
+    // A namespace that no process is in is gone, with all that was in it. A process that dies has no
+    // program any more some time before it leaves its namespaces.
     let here = namespaces(&[]);
-    for space in during.namespaces.keys().filter(|space| !here.contains_key(*space)) {
-        assert!(!namespaces(&all).contains_key(space), "namespace {} is left", space.display());
-    }
+    let theirs = || during.namespaces.keys().filter(|space| !here.contains_key(*space));
+    wait_for("the namespaces are left", || {
+        let entries = std::fs::read_dir("/proc").unwrap().flatten();
+        let all: Vec<u32> = entries.filter_map(|e| e.file_name().to_str()?.parse().ok()).collect();
+        let in_use = namespaces(&all);
+        theirs().all(|space| !in_use.contains_key(space)).then_some(())
+    });
     let semaphores: Vec<String> =
         semaphores(&[]).intersection(&during.semaphores).cloned().collect();
     assert!(semaphores.is_empty(), "semaphores {semaphores:?} are left");
@@ -287,7 +290,7 @@ pub(crate) fn keeper_during_a_start() {
     let keeper = bench.keeper.pid();
     let program = std::thread::scope(|scope| {
         let start = scope.spawn(|| bench.start(&subject).map(drop));
-        let program = wait_for(|| {
+        let program = wait_for("the program does not come", || {
             let done = |pid: &u32| Path::new(&format!("/proc/{pid}/root{file}.done")).exists();
             children(keeper).into_iter().find(done)
         });
@@ -295,7 +298,8 @@ pub(crate) fn keeper_during_a_start() {
         start.join().unwrap().unwrap_err();
         program
     });
-    wait_for(|| (!Path::new(&format!("/proc/{program}/exe")).exists()).then_some(()));
+    let is_gone = || !Path::new(&format!("/proc/{program}/exe")).exists();
+    wait_for("the program is left", || is_gone().then_some(()));
     drop(bench);
     drop(crate::bench::bench("after"));
     for path in [file.clone(), format!("{file}.done")] {
@@ -313,12 +317,13 @@ fn children(parent: u32) -> Vec<u32> {
     text.split_whitespace().map(|pid| pid.parse().unwrap()).collect()
 }
 
-fn wait_for<T>(look: impl Fn() -> Option<T>) -> T {
+/// `otherwise` says what is wrong if it does not come.
+fn wait_for<T>(otherwise: &str, look: impl Fn() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
         match look() {
             Some(found) => return found,
-            None => assert!(start.elapsed() < LIMIT, "it does not come"),
+            None => assert!(start.elapsed() < LIMIT, "{otherwise}"),
         }
         std::thread::sleep(Duration::from_millis(5));
     }
