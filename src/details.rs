@@ -211,11 +211,11 @@ fn overhead(slices: &[StoredSlice]) -> Vec<Overhead> {
 }
 
 /// Phase and subject, behind the phase's position.
-type Place = (u32, String, String);
+type PhaseAndSubject = (u32, String, String);
 
 /// A measured slice that histograms belong to.
 struct Slice {
-    place: Place,
+    place: PhaseAndSubject,
     /// The operations with their roles, as the workload has them.
     roles: Vec<(String, String)>,
 }
@@ -225,9 +225,9 @@ struct Slice {
 struct Latencies {
     /// What a histogram belongs to: its trial and the millisecond in which its slice began.
     slices: BTreeMap<(String, u64), Slice>,
-    counts: BTreeMap<Place, Vec<LatencyCounts>>,
+    counts: BTreeMap<PhaseAndSubject, Vec<LatencyCounts>>,
     /// Behind each place the role's place in the workload, and its name.
-    roles: BTreeMap<(Place, usize, String), Vec<LatencyCounts>>,
+    roles: BTreeMap<(PhaseAndSubject, usize, String), Vec<LatencyCounts>>,
 }
 
 impl Latencies {
@@ -289,7 +289,7 @@ impl Latencies {
     }
 
     fn curves(self) -> Vec<Curve> {
-        let curve = |((_, phase, subject), counts): (Place, Vec<LatencyCounts>)| Curve {
+        let curve = |((_, phase, subject), counts): (PhaseAndSubject, Vec<LatencyCounts>)| Curve {
             subject,
             phase,
             segments: vec![analysis::latency_points(&counts)],

@@ -2,7 +2,7 @@
 
 use crate::{
     Tree,
-    names::{Names, Place},
+    names::{Function, Names},
 };
 use std::{collections::HashMap, rc::Rc};
 
@@ -30,20 +30,20 @@ pub fn frames(tree: &Tree, names: &mut Names) -> Vec<Frame> {
 }
 
 /// The function at an address, and what was inlined there.
-type At<'a> = dyn FnMut(u64) -> (Place, Rc<[Rc<str>]>) + 'a;
+type At<'a> = dyn FnMut(u64) -> (Function, Rc<[Rc<str>]>) + 'a;
 
 fn frames_at(tree: &Tree, at: &mut At<'_>) -> Vec<Frame> {
     let behind = behind_stubs(tree, &mut |address| at(address).0);
     let at = &mut |address| {
         let (place, inlined) = at(address);
         match behind.get(&place.start).filter(|_| place.is_unnamed()) {
-            Some(name) => (Place { name: Rc::clone(name), ..place }, inlined),
+            Some(name) => (Function { name: Rc::clone(name), ..place }, inlined),
             None => (place, inlined),
         }
     };
     let mut frames = Frames::default();
     // Of each node: the function that was called, and its frame.
-    let mut called: Vec<(Place, usize)> = Vec::with_capacity(tree.nodes.len());
+    let mut called: Vec<(Function, usize)> = Vec::with_capacity(tree.nodes.len());
     for node in &tree.nodes {
         let (place, _) = at(node.entry);
         let parent = node.parent.map(|parent| match node.site {
@@ -74,9 +74,9 @@ fn frames_at(tree: &Tree, at: &mut At<'_>) -> Vec<Frame> {
 
 /// Names of functions without a symbol, by where they begin: `NAME@plt` does nothing but jump to
 /// NAME. A libc's variants for a processor have no other name.
-fn behind_stubs(tree: &Tree, at: &mut dyn FnMut(u64) -> Place) -> HashMap<u64, Rc<str>> {
+fn behind_stubs(tree: &Tree, at: &mut dyn FnMut(u64) -> Function) -> HashMap<u64, Rc<str>> {
     let mut behind: HashMap<u64, Rc<str>> = HashMap::new();
-    let stubs: Vec<Place> = tree.nodes.iter().map(|node| at(node.entry)).collect();
+    let stubs: Vec<Function> = tree.nodes.iter().map(|node| at(node.entry)).collect();
     for block in &tree.blocks {
         let Some(name) = stubs[block.node].stub_of() else { continue };
         let place = at(block.start);
@@ -118,8 +118,8 @@ impl Frames {
     /// inlined there.
     fn within(
         &mut self,
-        (of_node, frame): &(Place, usize),
-        (place, inlined): (&Place, &[Rc<str>]),
+        (of_node, frame): &(Function, usize),
+        (place, inlined): (&Function, &[Rc<str>]),
     ) -> usize {
         let own = match place.name == of_node.name {
             true => *frame,
@@ -165,7 +165,7 @@ mod tests {
         let mut at = |address: u64| {
             let name = ["?", "a", "b", "c", "d"][(address >> 8) as usize];
             let inlined: &[Rc<str>] = if address == 0x304 { &["i".into()] } else { &[] };
-            (Place { start: address & !0xff, name: name.into() }, Rc::from(inlined))
+            (Function { start: address & !0xff, name: name.into() }, Rc::from(inlined))
         };
         let found = frames_at(&tree, &mut at);
         let seen: Vec<_> =
@@ -208,7 +208,7 @@ mod tests {
             let names =
                 ["", "a", "memmove@plt", "memcpy@plt", "[libc+400]", "x@plt", "[ld-linux+600]"];
             let name = names.get((address >> 8) as usize).copied().unwrap_or("[libc+700]");
-            (Place { start: address & !0xff, name: name.into() }, Rc::from([]))
+            (Function { start: address & !0xff, name: name.into() }, Rc::from([]))
         };
         let found = frames_at(&tree, &mut at);
         let seen: Vec<_> = found.iter().map(|f| (&*f.name, f.instructions)).collect();

@@ -21,20 +21,20 @@ pub struct Names {
     root: PathBuf,
     mappings: Vec<Mapping>,
     files: BTreeMap<String, Binary>,
-    known: HashMap<u64, Place>,
+    known: HashMap<u64, Function>,
     inlined: HashMap<u64, Rc<[Rc<str>]>>,
 }
 
 /// A function of a process.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Place {
+pub struct Function {
     /// Its first instruction.
     pub start: u64,
     /// Its short name; `[file+address]` without one, `NAME@plt` for a stub.
     pub name: Rc<str>,
 }
 
-impl Place {
+impl Function {
     /// Whether the function has no name and may be given one. Those of the dynamic linker may not:
     /// stubs jump to it when their function is looked up.
     pub(crate) fn is_unnamed(&self) -> bool {
@@ -65,7 +65,7 @@ impl Names {
     }
 
     /// The function at an address.
-    pub fn at(&mut self, address: u64) -> Place {
+    pub fn at(&mut self, address: u64) -> Function {
         if let Some(known) = self.known.get(&address) {
             return known.clone();
         }
@@ -113,9 +113,9 @@ impl Names {
         file.or_insert_with(|| read().unwrap_or_default())
     }
 
-    fn look(&mut self, address: u64) -> Place {
+    fn look(&mut self, address: u64) -> Function {
         let Some(mapping) = self.mapping(address) else {
-            return Place { start: address, name: format!("[nowhere+{address:x}]").into() };
+            return Function { start: address, name: format!("[nowhere+{address:x}]").into() };
         };
         let (short, offset) = (mapping.short(), offset(&mapping, address));
         let symbols = self.binary(&mapping).symbols.as_ref();
@@ -123,7 +123,7 @@ impl Names {
         let Some((symbols, own)) = own else {
             // What has no file may be code that was made at run time: one entry for all of it.
             let place = mapping.file().map(|_| format!("+{offset:x}")).unwrap_or_default();
-            return Place { start: address, name: format!("[{short}{place}]").into() };
+            return Function { start: address, name: format!("[{short}{place}]").into() };
         };
         let (start, name) = match symbols.at(own) {
             Found::Function { start, name } => (start, shortened(&name)),
@@ -131,7 +131,7 @@ impl Names {
             Found::Stub { start, name } => (start, format!("{}@plt", shortened(&name))),
             Found::Unnamed { start } => (start, format!("[{short}+{start:x}]")),
         };
-        Place { start: address - (own - start), name: name.into() }
+        Function { start: address - (own - start), name: name.into() }
     }
 }
 

@@ -28,15 +28,15 @@ const OF_USER: u64 = -512_i64 as u64;
 
 /// Where a task was.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Place {
+pub struct Stack {
     /// Address in user mode; that of the call where the task was in the kernel.
     pub user: Option<u64>,
     /// Addresses in the kernel, callers first; empty in user mode.
     pub kernel: Vec<u64>,
 }
 
-/// How many samples found a task at each place.
-pub type Found = HashMap<Place, u64>;
+/// How many samples found a task with each stack.
+pub type Found = HashMap<Stack, u64>;
 
 /// Samples a task until it is stopped or dropped.
 pub struct CpuSamples {
@@ -94,8 +94,8 @@ fn watch(samplers: &mut [Sampler], task: u32, stopped: &Stopped) -> Found {
                 let _ = sampler.disable();
             }
             while let Some(record) = sampler.next_record() {
-                if let Some(place) = place(&record, task) {
-                    *found.entry(place).or_default() += 1;
+                if let Some(stack) = stack(&record, task) {
+                    *found.entry(stack).or_default() += 1;
                 }
             }
         }
@@ -106,14 +106,14 @@ fn watch(samplers: &mut [Sampler], task: u32, stopped: &Stopped) -> Found {
 }
 
 /// Where a sample found the task, if it is of this one.
-fn place(record: &Record, task: u32) -> Option<Place> {
+fn stack(record: &Record, task: u32) -> Option<Stack> {
     match record.parse_record().ok()? {
         Parsed::Sample(sample) if sample.tid() == Some(task) => {
             let chain = sample.callchain().unwrap_or_default();
-            let place = of_chain(chain);
+            let stack = of_chain(chain);
             // Without a chain, as in a process that is gone, there is the address alone.
-            let is_empty = place == Place::default();
-            Some(if is_empty { Place { user: sample.ip(), ..place } } else { place })
+            let is_empty = stack == Stack::default();
+            Some(if is_empty { Stack { user: sample.ip(), ..stack } } else { stack })
         }
         _ => None,
     }
@@ -121,19 +121,19 @@ fn place(record: &Record, task: u32) -> Option<Place> {
 
 /// Chains have the innermost function first, and markers where those of the kernel and of the
 /// process begin. Of the process, the first is known.
-fn of_chain(chain: &[u64]) -> Place {
-    let mut place = Place::default();
+fn of_chain(chain: &[u64]) -> Stack {
+    let mut stack = Stack::default();
     let mut marker = 0;
     for entry in chain {
         match *entry {
             new if new >= MARKERS => marker = new,
-            address if marker == OF_KERNEL => place.kernel.push(address),
-            address if marker == OF_USER && place.user.is_none() => place.user = Some(address),
+            address if marker == OF_KERNEL => stack.kernel.push(address),
+            address if marker == OF_USER && stack.user.is_none() => stack.user = Some(address),
             _ => {}
         }
     }
-    place.kernel.reverse();
-    place
+    stack.kernel.reverse();
+    stack
 }
 
 /// Names of the kernel's functions.
@@ -177,9 +177,9 @@ mod tests {
     #[test]
     fn a_chain_is_that_of_the_kernel_below_a_function_of_the_process() {
         let chain = [OF_KERNEL, 30, 20, 10, OF_USER, 7, 6];
-        assert_eq!(of_chain(&chain), Place { user: Some(7), kernel: vec![10, 20, 30] });
-        assert_eq!(of_chain(&[OF_USER, 7, 6]), Place { user: Some(7), kernel: vec![] });
-        assert_eq!(of_chain(&[]), Place::default());
+        assert_eq!(of_chain(&chain), Stack { user: Some(7), kernel: vec![10, 20, 30] });
+        assert_eq!(of_chain(&[OF_USER, 7, 6]), Stack { user: Some(7), kernel: vec![] });
+        assert_eq!(of_chain(&[]), Stack::default());
     }
 
     #[test]
@@ -210,7 +210,7 @@ mod tests {
         let found = samples.stop();
         let all: u64 = found.values().sum();
         let in_user: u64 =
-            found.iter().filter(|(place, _)| place.kernel.is_empty()).map(|(_, n)| n).sum();
+            found.iter().filter(|(stack, _)| stack.kernel.is_empty()).map(|(_, n)| n).sum();
         assert!(all > 100 && 2 * in_user > all, "{in_user} of {all}");
     }
 }

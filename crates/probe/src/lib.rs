@@ -37,7 +37,7 @@ mod waits;
 
 pub use agent::serve;
 pub use counter::{Counter, Kind};
-pub use cpu_samples::{CpuSamples, Found, KernelNames, Place};
+pub use cpu_samples::{CpuSamples, Found, KernelNames, Stack};
 pub use environment::{Roots, environment};
 pub use error::Error;
 pub use limit::raise_file_limit;

@@ -88,23 +88,22 @@ fn look(run: &mut Run<'_>, blocks: u32, index: usize) -> Result<Next, Error> {
 }
 
 /// Blocks become shorter as phases are decided: a budget permits more of them than it seems.
-const HEADROOM: f64 = 1.25;
+const HEADROOM: f64 = 1.5;
 
 /// Whether another block would take longer than the run may; never before there are enough for a
-/// verdict. How many blocks the budget permits is noted at every look: what a look may spend of the
-/// error rate depends on it, so it never grows.
+/// verdict. How many blocks the budget permits at most is noted at every look: what a look may spend
+/// of the error rate depends on it, so it never grows.
 fn budget_is_spent(run: &mut Run<'_>, pace: &Pace, blocks: u32) -> Result<bool, Error> {
     let Some(budget) = run.options.ending.budget else { return Ok(false) };
     let looks = &run.plan.experiment.looks;
     if looks.first().is_none_or(|first| blocks < *first) {
         return Ok(false);
     }
-    let known: Option<u32> = run.writer.state(PERMITTED_BLOCKS)?;
-    let more = pace.more(budget);
-    let permitted = match more {
-        0 => blocks,
-        _ => blocks.saturating_add((f64::from(more) * HEADROOM).ceil() as u32),
+    let permitted = match pace.has_time(budget) {
+        true => blocks.saturating_add((f64::from(pace.most(budget)) * HEADROOM).ceil() as u32),
+        false => blocks,
     };
+    let known: Option<u32> = run.writer.state(PERMITTED_BLOCKS)?;
     let permitted = known.map_or(permitted, |known| known.min(permitted));
     if looks.contains(&blocks) || permitted <= blocks {
         run.writer.note_state(PERMITTED_BLOCKS, &permitted)?;

@@ -61,13 +61,17 @@ pub struct Change {
 pub(crate) struct Pace {
     start: Instant,
     block: Instant,
-    longest: Duration,
+    /// What each block took, in order.
+    blocks: Vec<Duration>,
 }
+
+/// Blocks that tell how long the next one may take: earlier ones had phases that have left since.
+const LATEST: usize = 3;
 
 impl Pace {
     pub(crate) fn begin() -> Self {
         let now = Instant::now();
-        Self { start: now, block: now, longest: Duration::ZERO }
+        Self { start: now, block: now, blocks: Vec::new() }
     }
 
     pub(crate) fn begin_block(&mut self) {
@@ -75,12 +79,23 @@ impl Pace {
     }
 
     pub(crate) fn end_block(&mut self) {
-        self.longest = self.longest.max(self.block.elapsed());
+        self.blocks.push(self.block.elapsed());
     }
 
-    /// How many more blocks a budget permits if none takes longer than the longest one.
-    pub(crate) fn more(&self, budget: Duration) -> u32 {
-        let left = budget.saturating_sub(self.start.elapsed()).as_secs_f64();
-        (left / self.longest.as_secs_f64().max(0.001)) as u32
+    /// Whether a budget has time for another block, which may take as long as the longest of the
+    /// latest.
+    pub(crate) fn has_time(&self, budget: Duration) -> bool {
+        let longest = self.blocks.iter().rev().take(LATEST).max();
+        longest.is_none_or(|longest| *longest <= self.left(budget))
+    }
+
+    /// How many more blocks a budget permits if all are as short as the shortest one was.
+    pub(crate) fn most(&self, budget: Duration) -> u32 {
+        let shortest = self.blocks.iter().min().copied().unwrap_or_default().as_secs_f64();
+        (self.left(budget).as_secs_f64() / shortest.max(0.001)) as u32
+    }
+
+    fn left(&self, budget: Duration) -> Duration {
+        budget.saturating_sub(self.start.elapsed())
     }
 }

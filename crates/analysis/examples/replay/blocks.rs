@@ -14,7 +14,7 @@ const BLOCKS: usize = 5;
 
 /// One metric of one phase.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct MetricOfPhase {
     pub(crate) server: String,
     pub(crate) phase: String,
     pub(crate) group: String,
@@ -24,15 +24,15 @@ pub(crate) struct Place {
 /// Logarithms of ratios of a build against itself, block by block.
 pub(crate) enum Blocks {
     /// Normal and independent, with one deviation per place.
-    Model(Vec<(Place, f64)>),
+    Model(Vec<(MetricOfPhase, f64)>),
     /// Those that were measured: whole blocks, so that what the phases of a block share stays.
-    Bank { places: Vec<Place>, runs: Vec<BankedRun> },
+    Bank { places: Vec<MetricOfPhase>, runs: Vec<BankedRun> },
 }
 
 impl Blocks {
     /// Phases of one group, each with these metrics and deviations.
     pub(crate) fn model(phases: usize, metrics: &[(&str, f64)]) -> Self {
-        let place = |phase: usize, metric: &str| Place {
+        let place = |phase: usize, metric: &str| MetricOfPhase {
             server: "server".to_owned(),
             phase: format!("p{phase:02}"),
             group: "point".to_owned(),
@@ -44,16 +44,16 @@ impl Blocks {
 
     /// The blocks of these runs.
     pub(crate) fn bank(runs: Vec<BankedRun>) -> Self {
-        let places: BTreeSet<Place> = runs.iter().flat_map(places).collect();
+        let places: BTreeSet<MetricOfPhase> = runs.iter().flat_map(places).collect();
         // A place that a run lacks could not be drawn from it.
-        let in_all = |place: &Place| {
+        let in_all = |place: &MetricOfPhase| {
             let mut own = runs.iter().filter(|run| run.server == place.server);
             own.all(|run| logs(run, place).is_some())
         };
         Self::Bank { places: places.into_iter().filter(in_all).collect(), runs }
     }
 
-    pub(crate) fn places(&self) -> Vec<Place> {
+    pub(crate) fn places(&self) -> Vec<MetricOfPhase> {
         match self {
             Self::Model(places) => places.iter().map(|(place, _)| place.clone()).collect(),
             Self::Bank { places, .. } => places.clone(),
@@ -67,7 +67,7 @@ impl Blocks {
             Self::Model(places) => places.iter().map(|(_, sd)| sd * random.normal()).collect(),
             Self::Bank { places, runs } => {
                 let mut drawn: BTreeMap<&str, (&BankedRun, usize, f64)> = BTreeMap::new();
-                let mut block = |place: &Place| {
+                let mut block = |place: &MetricOfPhase| {
                     let (run, index, sign) =
                         drawn.entry(server(place, runs)).or_insert_with(|| {
                             let own = |run: &&BankedRun| run.server == place.server;
@@ -96,7 +96,7 @@ impl Blocks {
         let mut random = Random(1000 + seed);
         let blocks: Vec<Vec<f64>> = (0..BLOCKS).map(|_| self.draw(&mut random)).collect();
         let places = self.places();
-        let phase = |(index, place): (usize, &Place)| BankedPhase {
+        let phase = |(index, place): (usize, &MetricOfPhase)| BankedPhase {
             values: Default::default(),
             phase: place.phase.clone(),
             group: place.group.clone(),
@@ -127,35 +127,35 @@ impl Blocks {
     }
 }
 
-impl Place {
+impl MetricOfPhase {
     pub(crate) fn metric(&self) -> &'static Metric {
         metric(&self.metric).expect("a bank names metrics of dbdyno")
     }
 }
 
 /// The server's name, as long as the runs live.
-fn server<'a>(place: &Place, runs: &'a [BankedRun]) -> &'a str {
+fn server<'a>(place: &MetricOfPhase, runs: &'a [BankedRun]) -> &'a str {
     let run = runs.iter().find(|run| run.server == place.server);
     run.map_or("", |run| run.server.as_str())
 }
 
 /// The places of a run in which anything is decided.
-fn places(run: &BankedRun) -> Vec<Place> {
+fn places(run: &BankedRun) -> Vec<MetricOfPhase> {
     let of = |phase: &BankedPhase| {
         let decided = |name: &&String| metric(name).is_some_and(|metric| metric.family.is_some());
         let known = phase.log_ratios.keys().filter(decided);
-        let place = |metric: &String| Place {
+        let place = |metric: &String| MetricOfPhase {
             server: run.server.clone(),
             phase: format!("{} {}", run.server, phase.phase),
             group: phase.group.clone(),
             metric: metric.clone(),
         };
-        known.map(place).collect::<Vec<Place>>()
+        known.map(place).collect::<Vec<MetricOfPhase>>()
     };
     run.phases.iter().flat_map(of).collect()
 }
 
-fn logs<'a>(run: &'a BankedRun, place: &Place) -> Option<&'a [f64]> {
+fn logs<'a>(run: &'a BankedRun, place: &MetricOfPhase) -> Option<&'a [f64]> {
     let (_, name) = place.phase.split_once(' ')?;
     let phase = run.phases.iter().find(|phase| phase.phase == name)?;
     phase.log_ratios.get(&place.metric).map(Vec::as_slice).filter(|logs| !logs.is_empty())

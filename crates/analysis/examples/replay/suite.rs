@@ -1,7 +1,7 @@
 //! Suites whose truth is known, judged by the code that judges runs.
 
 use crate::{
-    blocks::{Blocks, Place},
+    blocks::{Blocks, MetricOfPhase},
     random::Random,
 };
 use analysis::{Cell, Noise, PhaseResult, Verdict, conclude};
@@ -103,7 +103,7 @@ fn added(one: &[f64], other: &[f64]) -> Vec<f64> {
 
 /// How suites are judged.
 pub(crate) struct Judge<'a> {
-    pub(crate) places: &'a [Place],
+    pub(crate) places: &'a [MetricOfPhase],
     pub(crate) noise: Option<&'a Noise>,
     /// Numbers of blocks after which a run is judged; empty for a fixed number.
     pub(crate) looks: &'a [u32],
@@ -128,7 +128,7 @@ impl Judge<'_> {
 
 /// The same blocks with the first phase changed in all that is measured of it: a cost grows by this
 /// logarithm, or a rate falls.
-pub(crate) fn changed(places: &[Place], mut logs: Logs, log: f64) -> Logs {
+pub(crate) fn changed(places: &[MetricOfPhase], mut logs: Logs, log: f64) -> Logs {
     for block in &mut logs {
         for (value, place) in block.iter_mut().zip(places) {
             if place.phase == places[0].phase {
@@ -140,7 +140,7 @@ pub(crate) fn changed(places: &[Place], mut logs: Logs, log: f64) -> Logs {
     logs
 }
 
-fn phase(place: &Place, cell: Cell) -> PhaseResult {
+fn phase(place: &MetricOfPhase, cell: Cell) -> PhaseResult {
     PhaseResult {
         phase: place.phase.clone(),
         workload: place.phase.clone(),
@@ -152,7 +152,7 @@ fn phase(place: &Place, cell: Cell) -> PhaseResult {
     }
 }
 
-fn cell(place: &Place, block_ratios: Vec<f64>) -> Cell {
+fn cell(place: &MetricOfPhase, block_ratios: Vec<f64>) -> Cell {
     Cell {
         subject: "again".into(),
         base: Some(place.server.as_str().into()),

@@ -35,12 +35,12 @@ const SUBCOMMAND: &str = "keep";
 /// dropped, it ends.
 #[derive(Debug, Clone)]
 pub struct Keeper {
-    talk: Arc<Mutex<Talk>>,
+    process: Arc<Mutex<Process>>,
     group: Option<PathBuf>,
 }
 
 #[derive(Debug)]
-struct Talk {
+struct Process {
     child: Child,
     orders: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
@@ -48,7 +48,7 @@ struct Talk {
     gone: Arc<Gone>,
 }
 
-impl Drop for Talk {
+impl Drop for Process {
     fn drop(&mut self) {
         self.gone.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.orders = None;
@@ -102,8 +102,8 @@ impl Keeper {
         let gone = Arc::default();
         let watch = watch(&child, place, Arc::clone(&gone))?;
         let answers = BufReader::new(answers);
-        let talk = Talk { child, orders: Some(orders), answers, watch: Some(watch), gone };
-        let mut keeper = Self { talk: Arc::new(Mutex::new(talk)), group: None };
+        let process = Process { child, orders: Some(orders), answers, watch: Some(watch), gone };
+        let mut keeper = Self { process: Arc::new(Mutex::new(process)), group: None };
         let (folder, sockets) = (place.data().to_owned(), place.sockets().to_owned());
         match keeper.ask(&Order::Begin { folder, sockets })? {
             Answer::Ready { group } => keeper.group = group,
@@ -119,13 +119,13 @@ impl Keeper {
 
     /// Process of the keeper.
     pub fn pid(&self) -> u32 {
-        self.talk.lock().unwrap_or_else(PoisonError::into_inner).child.id()
+        self.process.lock().unwrap_or_else(PoisonError::into_inner).child.id()
     }
 
     /// Does `act` once, in another thread, when the keeper has ended without being asked to.
     pub fn when_gone(&self, act: impl FnOnce() + Send + 'static) {
-        let talk = self.talk.lock().unwrap_or_else(PoisonError::into_inner);
-        *talk.gone.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(act));
+        let process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
+        *process.gone.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(act));
     }
 
     /// Registers a process of dbdyno's own (a driver), which will be killed when dbdyno dies.
@@ -136,11 +136,11 @@ impl Keeper {
     /// Ends the keeper and everything that it started. The same happens when the last clone is
     /// dropped.
     pub fn end(self) -> Result<()> {
-        let mut talk = self.talk.lock().unwrap_or_else(PoisonError::into_inner);
-        talk.gone.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        talk.orders = None;
-        talk.watch.take().map(JoinHandle::join);
-        let status = talk.child.wait()?;
+        let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
+        process.gone.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        process.orders = None;
+        process.watch.take().map(JoinHandle::join);
+        let status = process.child.wait()?;
         if status.success() {
             return Ok(());
         }
@@ -185,14 +185,14 @@ impl Keeper {
     }
 
     fn ask(&self, order: &Order) -> Result<Answer> {
-        let mut talk = self.talk.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
         let gone = |error: &dyn std::fmt::Display| Error::KeeperGone { reason: error.to_string() };
         let mut line = serde_json::to_string(order).map_err(|error| gone(&error))?;
         line.push('\n');
-        let orders = talk.orders.as_mut().ok_or_else(|| gone(&"it was ended"))?;
+        let orders = process.orders.as_mut().ok_or_else(|| gone(&"it was ended"))?;
         orders.write_all(line.as_bytes()).map_err(|error| gone(&error))?;
         let mut answer = String::new();
-        if talk.answers.read_line(&mut answer).map_err(|error| gone(&error))? == 0 {
+        if process.answers.read_line(&mut answer).map_err(|error| gone(&error))? == 0 {
             return Err(gone(&"it closed its pipe"));
         }
         match serde_json::from_str(&answer).map_err(|error| gone(&error))? {

@@ -15,7 +15,7 @@ pub(super) struct CodedTable {
     /// so many in the mean.
     pub(super) rows_per_unit: u64,
     /// Gives one row of a unit and says whether the unit has another one.
-    pub(super) make: fn(&mut Maker, Place, &mut dyn RowSink) -> bool,
+    pub(super) make: fn(&mut Maker, RowNumber, &mut dyn RowSink) -> bool,
 }
 
 /// Every table of coded rows.
@@ -34,7 +34,7 @@ pub(super) fn names() -> String {
 
 /// Which row is made.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct RowNumber {
     /// Number of the unit, from 0.
     pub(super) unit: u64,
     /// Number of the row in its unit, from 0.
@@ -70,7 +70,7 @@ pub(super) struct Maker {
 pub(super) struct CodedRows {
     table: &'static CodedTable,
     maker: Maker,
-    next: Place,
+    next: RowNumber,
     end: u64,
     made: u64,
 }
@@ -78,7 +78,7 @@ pub(super) struct CodedRows {
 impl CodedRows {
     /// Units `start..end` (the first one of a table is 1).
     pub(super) fn new(table: &'static CodedTable, maker: Maker, start: u64, end: u64) -> Self {
-        let next = Place { unit: start.saturating_sub(1), row: 0 };
+        let next = RowNumber { unit: start.saturating_sub(1), row: 0 };
         Self { table, maker, next, end: end.saturating_sub(1), made: 0 }
     }
 
@@ -100,8 +100,8 @@ impl RowSource for CodedRows {
         sink.end_row();
         self.made += 1;
         self.next = match more {
-            true => Place { row: self.next.row + 1, ..self.next },
-            false => Place { unit: self.next.unit + 1, row: 0 },
+            true => RowNumber { row: self.next.row + 1, ..self.next },
+            false => RowNumber { unit: self.next.unit + 1, row: 0 },
         };
         true
     }

@@ -96,8 +96,9 @@ pub(super) fn tables(dialect: &str, job: &LoadJob) -> Result<Vec<TablePlan>, Err
         for copy in 1..=table.copies {
             let number = u64::try_from(plans.len()).unwrap_or(u64::MAX);
             let seed = job.seed.wrapping_add(number.wrapping_mul(0xA076_1D64_78BD_642F));
-            let place = Place { dialect, copy, rows: table.rows, engine: &job.engine };
-            plans.push(plan(table, &place, seed, job)?);
+            let placeholders =
+                Placeholders { dialect, copy, rows: table.rows, engine: &job.engine };
+            plans.push(plan(table, &placeholders, seed, job)?);
         }
     }
     Ok(plans)
@@ -114,9 +115,10 @@ pub(super) struct IndexPlan {
 pub(super) fn indexes(dialect: &str, job: &IndexJob) -> Vec<Vec<IndexPlan>> {
     let of_table = |table: &Table| {
         let of_copy = |copy| {
-            let place = Place { dialect, copy, rows: table.rows, engine: &job.engine };
-            let name = place.name(table);
-            IndexPlan { statements: place.indexes(table, &name), table: name }
+            let placeholders =
+                Placeholders { dialect, copy, rows: table.rows, engine: &job.engine };
+            let name = placeholders.name(table);
+            IndexPlan { statements: placeholders.indexes(table, &name), table: name }
         };
         (1..=table.copies).map(of_copy).collect()
     };
@@ -141,14 +143,14 @@ pub(super) fn lanes(tables: &[TablePlan], split: Split, threads: u32) -> Vec<Lan
 }
 
 /// What the placeholders of a statement stand for.
-struct Place<'a> {
+struct Placeholders<'a> {
     dialect: &'a str,
     copy: u64,
     rows: u64,
     engine: &'a str,
 }
 
-impl Place<'_> {
+impl Placeholders<'_> {
     fn name(&self, table: &Table) -> String {
         table.name.replace("{n}", &self.copy.to_string())
     }
@@ -175,15 +177,20 @@ impl Place<'_> {
     }
 }
 
-fn plan(table: &Table, place: &Place<'_>, seed: u64, job: &LoadJob) -> Result<TablePlan, Error> {
-    let name = place.name(table);
-    let create = match table.create.get(place.dialect).or_else(|| table.create.get("any")) {
-        Some(sql) => vec![place.resolve(sql, &name)],
-        None if place.dialect == "null" => Vec::new(),
+fn plan(
+    table: &Table,
+    placeholders: &Placeholders<'_>,
+    seed: u64,
+    job: &LoadJob,
+) -> Result<TablePlan, Error> {
+    let name = placeholders.name(table);
+    let create = match table.create.get(placeholders.dialect).or_else(|| table.create.get("any")) {
+        Some(sql) => vec![placeholders.resolve(sql, &name)],
+        None if placeholders.dialect == "null" => Vec::new(),
         None => {
             return Err(Error::Schema(format!(
                 "table `{}` of schema `{}` has no `create` for `{}`; add one",
-                table.name, job.schema.name, place.dialect
+                table.name, job.schema.name, placeholders.dialect
             )));
         }
     };
@@ -194,16 +201,16 @@ fn plan(table: &Table, place: &Place<'_>, seed: u64, job: &LoadJob) -> Result<Ta
         None => table.columns.iter().map(|column| column.name.clone()).collect(),
     };
     Ok(TablePlan {
-        rows: coded
-            .as_ref()
-            .map_or(place.rows, |(coded, _)| place.rows.div_ceil(coded.rows_per_unit)),
+        rows: coded.as_ref().map_or(placeholders.rows, |(coded, _)| {
+            placeholders.rows.div_ceil(coded.rows_per_unit)
+        }),
         seed,
         columns,
         values,
         coded,
         create,
-        indexes: place.indexes(table, &name),
-        finish: place.statements(&table.finish, &name),
+        indexes: placeholders.indexes(table, &name),
+        finish: placeholders.statements(&table.finish, &name),
         name,
     })
 }

@@ -1,6 +1,6 @@
 //! The loaded rows of TPC-C (clause 4.3.3.1), each from its key alone.
 
-use super::coded::{CodedTable, Maker, Place};
+use super::coded::{CodedTable, Maker, RowNumber};
 use crate::keys::tpcc::*;
 use crate::wire::RowSink;
 use values::Random;
@@ -212,7 +212,7 @@ impl Maker {
         self.digits(4, "11111", sink);
     }
 
-    /// 26 to 50 letters and digits, a tenth of which hold a word at a random place.
+    /// 26 to 50 letters and digits, a tenth of which hold a word at a random number.
     fn data(&mut self, sink: &mut dyn RowSink) {
         const ORIGINAL: &[u8] = b"ORIGINAL";
         let length = between(&mut self.random, 26, 50) as usize;
@@ -252,8 +252,8 @@ impl Maker {
 const PERMUTATION: u64 = 0x7065_726d_7574_6500;
 const ORDER_LINES: u64 = 0x6c69_6e65_7300_0000;
 
-fn warehouse(maker: &mut Maker, place: Place, sink: &mut dyn RowSink) -> bool {
-    sink.integer(place.unit as i64 + 1);
+fn warehouse(maker: &mut Maker, number: RowNumber, sink: &mut dyn RowSink) -> bool {
+    sink.integer(number.unit as i64 + 1);
     maker.letters(6, 10, sink);
     maker.address(sink);
     maker.decimal((0, 2000), 4, sink);
@@ -261,9 +261,9 @@ fn warehouse(maker: &mut Maker, place: Place, sink: &mut dyn RowSink) -> bool {
     false
 }
 
-fn district(maker: &mut Maker, place: Place, sink: &mut dyn RowSink) -> bool {
-    sink.integer((place.unit % DISTRICTS) as i64 + 1);
-    sink.integer((place.unit / DISTRICTS) as i64 + 1);
+fn district(maker: &mut Maker, number: RowNumber, sink: &mut dyn RowSink) -> bool {
+    sink.integer((number.unit % DISTRICTS) as i64 + 1);
+    sink.integer((number.unit / DISTRICTS) as i64 + 1);
     maker.letters(6, 10, sink);
     maker.address(sink);
     maker.decimal((0, 2000), 4, sink);
@@ -272,8 +272,8 @@ fn district(maker: &mut Maker, place: Place, sink: &mut dyn RowSink) -> bool {
     false
 }
 
-fn customer(maker: &mut Maker, place: Place, sink: &mut dyn RowSink) -> bool {
-    let key = Key::of(place.unit, CUSTOMERS);
+fn customer(maker: &mut Maker, number: RowNumber, sink: &mut dyn RowSink) -> bool {
+    let key = Key::of(number.unit, CUSTOMERS);
     key.give(sink);
     maker.letters(8, 16, sink);
     sink.text(b"OE");
@@ -297,8 +297,8 @@ fn customer(maker: &mut Maker, place: Place, sink: &mut dyn RowSink) -> bool {
     false
 }
 
-fn history(maker: &mut Maker, place: Place, sink: &mut dyn RowSink) -> bool {
-    let key = Key::of(place.unit, CUSTOMERS);
+fn history(maker: &mut Maker, number: RowNumber, sink: &mut dyn RowSink) -> bool {
+    let key = Key::of(number.unit, CUSTOMERS);
     key.give(sink);
     sink.integer(key.district as i64);
     sink.integer(key.warehouse as i64);
@@ -308,31 +308,31 @@ fn history(maker: &mut Maker, place: Place, sink: &mut dyn RowSink) -> bool {
     false
 }
 
-fn order(maker: &mut Maker, place: Place, sink: &mut dyn RowSink) -> bool {
-    let key = Key::of(place.unit, CUSTOMERS);
+fn order(maker: &mut Maker, number: RowNumber, sink: &mut dyn RowSink) -> bool {
+    let key = Key::of(number.unit, CUSTOMERS);
     key.give(sink);
-    sink.integer(maker.customer_of(place.unit));
+    sink.integer(maker.customer_of(number.unit));
     sink.text(&maker.now);
     match key.number {
         ..=DELIVERED => sink.integer(between(&mut maker.random, 1, 10) as i64),
         _ => sink.null(),
     }
-    sink.integer(maker.lines_of(place.unit) as i64);
+    sink.integer(maker.lines_of(number.unit) as i64);
     sink.integer(1);
     false
 }
 
-fn new_order(_: &mut Maker, place: Place, sink: &mut dyn RowSink) -> bool {
-    let mut key = Key::of(place.unit, CUSTOMERS - DELIVERED);
+fn new_order(_: &mut Maker, number: RowNumber, sink: &mut dyn RowSink) -> bool {
+    let mut key = Key::of(number.unit, CUSTOMERS - DELIVERED);
     key.number += DELIVERED;
     key.give(sink);
     false
 }
 
-fn order_line(maker: &mut Maker, place: Place, sink: &mut dyn RowSink) -> bool {
-    let key = Key::of(place.unit, CUSTOMERS);
+fn order_line(maker: &mut Maker, number: RowNumber, sink: &mut dyn RowSink) -> bool {
+    let key = Key::of(number.unit, CUSTOMERS);
     key.give(sink);
-    sink.integer(place.row as i64 + 1);
+    sink.integer(number.row as i64 + 1);
     sink.integer(between(&mut maker.random, 1, ITEMS) as i64);
     sink.integer(key.warehouse as i64);
     let is_delivered = key.number <= DELIVERED;
@@ -346,12 +346,12 @@ fn order_line(maker: &mut Maker, place: Place, sink: &mut dyn RowSink) -> bool {
         false => maker.decimal((1, 999_999), 2, sink),
     }
     maker.letters(24, 24, sink);
-    place.row + 1 < maker.lines_of(place.unit)
+    number.row + 1 < maker.lines_of(number.unit)
 }
 
-fn stock(maker: &mut Maker, place: Place, sink: &mut dyn RowSink) -> bool {
-    sink.integer((place.unit % ITEMS) as i64 + 1);
-    sink.integer((place.unit / ITEMS) as i64 + 1);
+fn stock(maker: &mut Maker, number: RowNumber, sink: &mut dyn RowSink) -> bool {
+    sink.integer((number.unit % ITEMS) as i64 + 1);
+    sink.integer((number.unit / ITEMS) as i64 + 1);
     sink.integer(between(&mut maker.random, 10, 100) as i64);
     for _ in 0..DISTRICTS {
         maker.letters(24, 24, sink);
@@ -363,8 +363,8 @@ fn stock(maker: &mut Maker, place: Place, sink: &mut dyn RowSink) -> bool {
     false
 }
 
-fn item(maker: &mut Maker, place: Place, sink: &mut dyn RowSink) -> bool {
-    sink.integer(place.unit as i64 + 1);
+fn item(maker: &mut Maker, number: RowNumber, sink: &mut dyn RowSink) -> bool {
+    sink.integer(number.unit as i64 + 1);
     sink.integer(between(&mut maker.random, 1, 10_000) as i64);
     maker.letters(14, 24, sink);
     maker.decimal((100, 10_000), 2, sink);

@@ -1,7 +1,7 @@
 //! The loaded rows of the time series benchmark suite (cpu-only): hosts with their tags, and ten
 //! values of each host for every ten seconds, in the order of time.
 
-use super::coded::{CodedTable, Maker, Place};
+use super::coded::{CodedTable, Maker, RowNumber};
 use crate::wire::RowSink;
 use values::Random;
 use values::civil::Civil;
@@ -78,12 +78,12 @@ const SERVICES: u64 = 20;
 const VERSIONS: u64 = 2;
 const ENVIRONMENTS: [&str; 3] = ["production", "staging", "test"];
 
-fn tags(maker: &mut Maker, place: Place, sink: &mut dyn RowSink) -> bool {
+fn tags(maker: &mut Maker, number: RowNumber, sink: &mut dyn RowSink) -> bool {
     let random = &mut maker.random;
     let (region, letters) = one_of(random, &REGIONS);
     let letter = char::from(*one_of(random, letters));
-    sink.integer(place.unit as i64 + 1);
-    sink.text(format!("host_{}", place.unit).as_bytes());
+    sink.integer(number.unit as i64 + 1);
+    sink.text(format!("host_{}", number.unit).as_bytes());
     sink.text(region.as_bytes());
     sink.text(format!("{region}{letter}").as_bytes());
     sink.text(random.below(RACKS).to_string().as_bytes());
@@ -100,9 +100,9 @@ fn one_of<'a, T>(random: &mut Random, list: &'a [T]) -> &'a T {
     &list[random.below(list.len() as u64) as usize]
 }
 
-fn cpu(maker: &mut Maker, place: Place, sink: &mut dyn RowSink) -> bool {
+fn cpu(maker: &mut Maker, number: RowNumber, sink: &mut dyn RowSink) -> bool {
     let hosts = maker.first_rows.max(1);
-    let (tick, host) = (place.unit / hosts, place.unit % hosts);
+    let (tick, host) = (number.unit / hosts, number.unit % hosts);
     if maker.walks.next_tick != tick + 1 {
         maker.walks.go_to(maker.seed, hosts, tick);
         maker.text.clear();

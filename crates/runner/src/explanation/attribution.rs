@@ -108,7 +108,7 @@ impl Observed {
                 let found = samples.stop();
                 let mut names = Names::of(spent.process)?;
                 let stacks =
-                    found.into_iter().map(|(place, count)| (stack(&place, &mut names), count));
+                    found.into_iter().map(|(stack, count)| (functions(&stack, &mut names), count));
                 let samples = Samples::of(stacks);
                 let (functions, areas) = (samples.functions(spent.cost), samples.areas());
                 Ok(Attributed { spent, samples: samples.all(), functions, areas })
@@ -130,10 +130,10 @@ fn not_sampled(error: std::io::Error) -> Error {
 }
 
 /// The functions of a sample, callers first.
-fn stack(place: &probe::Place, names: &mut Names) -> Vec<String> {
-    let user = place.user.map(|address| names.at(address).name.to_string());
+fn functions(stack: &probe::Stack, names: &mut Names) -> Vec<String> {
+    let user = stack.user.map(|address| names.at(address).name.to_string());
     let kernel =
-        place.kernel.iter().map(|address| format!("{KERNEL}{}", kernel_names().at(*address)));
+        stack.kernel.iter().map(|address| format!("{KERNEL}{}", kernel_names().at(*address)));
     user.into_iter().chain(kernel).collect()
 }
 

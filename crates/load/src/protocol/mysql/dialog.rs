@@ -24,10 +24,10 @@ pub(super) fn open(target: &Target) -> Result<Box<dyn Dialog>, Failure> {
 /// A dialog on a connection that is open.
 pub(super) fn on(mut connection: Connection) -> Box<dyn Dialog> {
     connection.packets.channel.allow_long_answers();
-    Box::new(Talk { connection, statements: Vec::new(), answer: Scan::new(0), from: None })
+    Box::new(MysqlDialog { connection, statements: Vec::new(), answer: Scan::new(0), from: None })
 }
 
-struct Talk {
+struct MysqlDialog {
     connection: Connection,
     /// By their numbers; `None` where one was closed.
     statements: Vec<Option<Statement>>,
@@ -50,7 +50,7 @@ struct Statement {
     told_types: bool,
 }
 
-impl Dialog for Talk {
+impl Dialog for MysqlDialog {
     fn query(&mut self, sql: &[u8]) -> Result<Told, Failure> {
         self.begin(None);
         self.connection.packets.command(COM_QUERY, sql)?;
@@ -182,7 +182,7 @@ impl Statement {
     }
 }
 
-impl Talk {
+impl MysqlDialog {
     fn begin(&mut self, from: Option<usize>) {
         self.connection.packets.channel.clear();
         self.answer = Scan::new(0);

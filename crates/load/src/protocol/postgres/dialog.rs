@@ -23,10 +23,10 @@ pub(super) fn open(target: &Target) -> Result<Box<dyn Dialog>, Failure> {
 pub(super) fn on(mut connection: Connection) -> Box<dyn Dialog> {
     connection.channel.allow_long_answers();
     let answer = Scan::default();
-    Box::new(Talk { connection, statements: Vec::new(), answer })
+    Box::new(PostgresDialog { connection, statements: Vec::new(), answer })
 }
 
-struct Talk {
+struct PostgresDialog {
     connection: Connection,
     /// By their numbers; `None` where one was closed.
     statements: Vec<Option<Statement>>,
@@ -44,7 +44,7 @@ struct Statement {
     head: usize,
 }
 
-impl Dialog for Talk {
+impl Dialog for PostgresDialog {
     fn query(&mut self, sql: &[u8]) -> Result<Told, Failure> {
         if sql.contains(&0) {
             return Err(Failure::own("a statement has a zero byte"));
@@ -212,7 +212,7 @@ impl Statement {
     }
 }
 
-impl Talk {
+impl PostgresDialog {
     fn begin(&mut self) {
         self.connection.channel.clear();
         self.answer = Scan::default();

@@ -103,11 +103,11 @@ impl Statements {
     ) -> Result<Outcome, Failure> {
         let (w, d) = (input.district.warehouse.into(), input.district.number.into());
         let amount: Argument<'_> = input.amount.into();
-        let (mut of_warehouse, mut of_district) = (Place::default(), Place::default());
+        let (mut of_warehouse, mut of_district) = (Name::default(), Name::default());
         work.change(self.pay_warehouse, &[amount, w])?;
-        work.one(self.warehouse, &[w], |row| of_warehouse = Place::behind_address(row))?;
+        work.one(self.warehouse, &[w], |row| of_warehouse = Name::behind_address(row))?;
         work.change(self.pay_district, &[amount, w, d])?;
-        work.one(self.district, &[w, d], |row| of_district = Place::behind_address(row))?;
+        work.one(self.district, &[w, d], |row| of_district = Name::behind_address(row))?;
         let customer = self.pay(input, found, work)?;
         let mut text = [0; 2 * PLACE_MAX + BETWEEN.len()];
         let length = together(&mut text, [of_warehouse.name(), BETWEEN, of_district.name()]);
@@ -164,12 +164,12 @@ const BETWEEN: &[u8] = b"    ";
 
 /// The name of a warehouse or a district.
 #[derive(Default)]
-struct Place {
+struct Name {
     text: [u8; PLACE_MAX],
     length: usize,
 }
 
-impl Place {
+impl Name {
     /// The name behind the five parts of an address.
     fn behind_address(row: &mut dyn crate::wire::Row) -> Self {
         let mut place = Self::default();
