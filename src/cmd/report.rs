@@ -26,6 +26,7 @@ pub(super) const VERB: Verb = Verb {
             "dbdyno report --variant 'my8*,my9*' --alias my8043=8.0",
             "Some variants, under short names",
         ),
+        ("dbdyno report --metric foreground_user_instructions_per_op", "Instructions alone"),
         ("dbdyno report --rows workload --columns clients", "Client counts as columns"),
     ],
     arguments: Arguments::augment_args,
@@ -47,6 +48,9 @@ struct Arguments {
     choice: ChoiceArgs,
     #[command(flatten)]
     alias: AliasArgs,
+    /// A page of these metrics alone (see `dbdyno list metrics`)
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    metric: Vec<String>,
     /// Compare with this variant instead of the experiment's baseline
     #[arg(long, value_name = "NAME")]
     base: Option<String>,
@@ -108,6 +112,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let request = comparison::Request {
         base: arguments.base,
         second_base: arguments.second_base,
+        metrics: arguments.metric,
         format: comparison::HTML.to_owned(),
         view: View {
             rows: arguments.rows,

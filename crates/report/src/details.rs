@@ -2,8 +2,8 @@
 
 use analysis::{Accounting, Comparison, Curve, RoleCost, RoleCurve, RoleTimes};
 use model::{
-    environment::Environment, explanation::Explanation, imported::ImportHeader, notes::Notes,
-    plan::Plan, record::TrialHeader, shared::Name,
+    environment::Environment, explanation::Explanation, imported::ImportHeader, metric::Metric,
+    notes::Notes, plan::Plan, record::TrialHeader, shared::Name,
 };
 use std::collections::BTreeMap;
 
@@ -104,6 +104,27 @@ impl Details {
         self.explanations.retain(|one| one.sides.iter().all(|side| kept(&side.subject)));
         for more in [&mut self.steps, &mut self.second] {
             *more = more.take().map(|comparison| comparison.only(&kept));
+        }
+    }
+}
+
+impl Details {
+    /// Of these metrics alone: without curves and counters, which are of others.
+    pub(crate) fn with_metrics(self, wanted: &[&Metric]) -> Self {
+        let narrowed = |more: Option<Comparison>| Some(more?.with_metrics(wanted));
+        Self {
+            steps: narrowed(self.steps),
+            second: narrowed(self.second),
+            run: self.run,
+            started_us: self.started_us,
+            plan: self.plan,
+            trials: self.trials,
+            left_out: self.left_out,
+            imported: self.imported,
+            command: self.command,
+            notes: self.notes,
+            explanations: self.explanations,
+            ..Self::default()
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     grid::{Grid, Part},
 };
 use analysis::Comparison;
-use model::grouped;
+use model::{grouped, metric::Metric};
 
 /// Variants beyond which a heat map and lines over versions take the place of forest plots.
 pub(crate) const MANY: usize = 8;
@@ -15,6 +15,8 @@ pub(crate) const MANY: usize = 8;
 pub struct Inputs<'a> {
     /// The comparison.
     pub comparison: &'a Comparison,
+    /// The metric of its answer.
+    pub lead: &'static Metric,
     /// What is known beside it.
     pub details: &'a Details,
     /// How it is laid out.
@@ -53,7 +55,17 @@ impl<'a> Inputs<'a> {
         let bases = grid.columns.iter().filter(|column| column.is_base);
         let bases: Vec<String> = bases.map(|column| column.title.clone()).collect();
         let columns = Palette::of(&titles, &bases);
-        Self { comparison, details, view, grid, parts, names, palette, columns }
+        Self {
+            comparison,
+            lead: comparison.lead(),
+            details,
+            view,
+            grid,
+            parts,
+            names,
+            palette,
+            columns,
+        }
     }
 
     /// The variants of each base that has any, in the order of the bases.

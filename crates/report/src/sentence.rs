@@ -37,6 +37,7 @@ pub(crate) fn answers(
     wanted: &dyn Fn(&str) -> bool,
 ) -> Vec<String> {
     let listed = labels.iter().any(|label| label.short != label.full.trim_matches('`'));
+    let lead = comparison.lead().name;
     let mut said = Vec::new();
     let mut above: Option<String> = None;
     let full = |subject: &str| {
@@ -47,7 +48,7 @@ pub(crate) fn answers(
     for (subject, label) in all.filter(|(subject, _)| wanted(subject)) {
         let is_base = comparison.bases.contains(subject);
         let broken = status::broken(comparison, subject);
-        let overall = comparison.overall(subject, THROUGHPUT);
+        let overall = comparison.overall(subject, lead);
         let base = overall.as_ref().map(|overall| full(&overall.base).to_owned());
         match (overall, base) {
             (Some(throughput), Some(base)) => {
@@ -96,8 +97,9 @@ pub(crate) fn answers(
 
 /// Whether a sentence of a variant names this base.
 fn has_variants(comparison: &Comparison, base: &str) -> bool {
+    let lead = comparison.lead().name;
     let named = |subject: &String| {
-        let overall = comparison.overall(subject, THROUGHPUT);
+        let overall = comparison.overall(subject, lead);
         overall.is_some_and(|overall| overall.base.as_str() == base)
     };
     comparison.subjects.iter().any(named)

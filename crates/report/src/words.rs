@@ -10,8 +10,7 @@ use model::{
 };
 use values::civil::Civil;
 
-/// The metric of the answer.
-pub(crate) const THROUGHPUT: &str = "ops_per_second";
+pub(crate) use analysis::THROUGHPUT;
 
 /// The workload of archives that loads the tables.
 pub(crate) const LOAD: &str = "load";
@@ -38,6 +37,37 @@ pub(crate) fn long_title(metric: &Metric) -> String {
     match metric.name {
         THROUGHPUT => "throughput".to_owned(),
         _ => metric.title.replace("instr", "instructions").replace("cpu", "CPU"),
+    }
+}
+
+/// What a metric is of, in a sentence.
+pub(crate) fn noun(metric: &Metric) -> String {
+    match metric.kind {
+        kind if kind.is_instructions() => "instructions".to_owned(),
+        _ => long_title(metric),
+    }
+}
+
+/// The same at the start of a title.
+pub(crate) fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
+}
+
+/// What a test is that has less and that has more of what is good.
+pub(crate) fn worse_and_better(metric: &Metric) -> [&'static str; 2] {
+    match metric.name {
+        THROUGHPUT => ["slower", "faster"],
+        _ => ["worse", "better"],
+    }
+}
+
+/// What the variants with the least and with the most of a metric have.
+pub(crate) fn ends_of(metric: &Metric) -> [&'static str; 2] {
+    match metric.kind {
+        kind if kind.is_instructions() => ["the fewest", "the most"],
+        _ => ["the lowest", "the highest"],
     }
 }
 
@@ -130,26 +160,32 @@ pub(crate) fn band(margin: f64) -> String {
 /// What decides whether a test is slower or faster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Basis {
-    /// Verdicts on throughput: a ratio alone decides nothing.
+    /// Verdicts on the metric of the answer: a ratio alone decides nothing.
     Verdicts,
     /// Ratios and the margin, because nothing was repeated.
     Ratios,
 }
 
 impl Basis {
-    /// Verdicts, if the comparison has any on throughput.
+    /// Verdicts, if the comparison has any on its metric of the answer.
     pub(crate) fn of(comparison: &Comparison) -> Self {
+        let lead = comparison.lead().name;
         let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
-        let mut rates = cells.filter(|cell| cell.metric.name == THROUGHPUT);
-        match rates.any(|cell| cell.verdict.is_assessed()) {
+        let mut own = cells.filter(|cell| cell.metric.name == lead);
+        match own.any(|cell| cell.verdict.is_assessed()) {
             true => Self::Verdicts,
             false => Self::Ratios,
         }
     }
 
-    /// How the throughput of a variant compares with its base in each of these phases.
-    pub(crate) fn standings(self, phases: &[&PhaseResult], subject: &str) -> Vec<Standing> {
-        let of = |phase: &&PhaseResult| Standing::of_cell(phase.cell(subject, THROUGHPUT), self);
+    /// How a metric of a variant compares with its base in each of these phases.
+    pub(crate) fn standings(
+        self,
+        phases: &[&PhaseResult],
+        subject: &str,
+        metric: &Metric,
+    ) -> Vec<Standing> {
+        let of = |phase: &&PhaseResult| Standing::of_cell(phase.cell(subject, metric.name), self);
         phases.iter().map(of).collect()
     }
 }

@@ -170,8 +170,28 @@ fn throughput_of_hundreds_of_lines_is_printed_only_when_asked_for() {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let narrow = on(30, &[]);
-    assert!(narrow.contains("Throughput per test is left out"), "{narrow}");
+    assert!(narrow.contains("Throughput per test: left out"), "{narrow}");
     assert!(narrow.contains("geometric mean of 2") && !narrow.contains("point-query.pre"));
     assert!(on(30, &["ops_per_second"]).contains("point-query.pre"));
     assert!(on(120, &[]).contains("point-query.pre"));
+}
+
+/// Where instructions alone have to be decided, they are the answer, and nothing else is shown.
+#[test]
+fn a_page_of_instructions_alone_answers_by_them() {
+    let subjects = [("old", 1.0), ("new", 1.1)];
+    let page = |comparison, metrics: &[&str]| render(&report(comparison, metrics), "html").unwrap();
+    let whole = page(lab::comparison(&subjects, 1, None), &[]);
+    assert!(whole.contains("throughput of") && whole.contains("ops_per_second"));
+    let mut counted = lab::comparison(&subjects, 1, None);
+    counted.margins.asked.insert(model::margins::Quantity::Instructions, 1.005);
+    let asked = page(
+        lab::comparison(&subjects, 1, None),
+        &["foreground_user_instructions_per_op", "server_user_instructions_per_op"],
+    );
+    for page in [page(counted, &[]), asked] {
+        assert!(page.contains("instructions of"), "{page}");
+        assert!(page.contains("above 1.005") && page.contains("0.995 to 1.005"), "{page}");
+        assert!(!page.contains("throughput of") && !page.contains("ops_per_second"), "{page}");
+    }
 }

@@ -8,18 +8,15 @@ use crate::{
     layout, screen, section,
     sentence::Label,
     trust,
-    words::{self, groups},
+    words::{self, THROUGHPUT, groups},
 };
 use analysis::{Comparison, PhaseResult, Reason, Verdict};
 use model::{metric::Metric, number::counted};
 
-/// The metric of the overview.
-const OVERVIEW: &str = "ops_per_second";
-
 /// The metrics of the details if none are asked for.
 fn usual(comparison: &Comparison) -> Vec<&'static Metric> {
     let names = [
-        OVERVIEW,
+        THROUGHPUT,
         "latency_us_p50",
         "latency_us_p99",
         "foreground_user_instructions_per_op",
@@ -31,7 +28,7 @@ fn usual(comparison: &Comparison) -> Vec<&'static Metric> {
         "write_kib_per_op",
     ];
     let known =
-        |name: &&str| *name == OVERVIEW || comparison.phases.iter().any(|phase| has(phase, name));
+        |name: &&str| *name == THROUGHPUT || comparison.phases.iter().any(|phase| has(phase, name));
     let mut names: Vec<&str> = names.into_iter().filter(known).collect();
     if !names.iter().any(|name| name.starts_with(LATENCY)) {
         // Archives have the percentiles that their tool prints.
@@ -75,10 +72,10 @@ const GROUP_WIDTH: usize = 22;
 /// Longest label that stands in the head of a column.
 const LABEL_WIDTH: usize = 30;
 
-/// Lines of costs and of throughput that are printed unless they are asked for: about two screens
+/// Lines of costs and of the overview that are printed unless they are asked for: about two screens
 /// each.
 const COST_LINES: usize = 70;
-const THROUGHPUT_LINES: usize = 140;
+const OVERVIEW_LINES: usize = 140;
 
 /// Stacked tables from which on numbers are more readable than labels.
 const STACKED: usize = 3;
@@ -127,23 +124,27 @@ fn recalls(comparison: &Comparison, document: &mut Document) {
     document.items.push(Item::Table(table));
 }
 
-/// Throughput: phases by variants, each group under its geometric mean.
+/// The metric of the answer: phases by variants, each group under its geometric mean.
 fn overview(comparison: &Comparison, names: &[String], report: &Report, document: &mut Document) {
     if comparison.phases.is_empty() {
         document.paragraph("No slice was measured.");
         return;
     }
-    let is_asked = report.metrics.iter().any(|metric| metric.name == OVERVIEW);
+    let lead = comparison.lead();
+    let is_asked = report.metrics.iter().any(|metric| metric.name == lead.name);
     if !is_asked && !report.metrics.is_empty() {
         return;
     }
-    let mut cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
-    let metric = cells.find(|cell| cell.metric.name == OVERVIEW).map(|cell| cell.metric);
-    let base_unit = metric.map_or("1/s", |metric| metric.unit);
+    let base_unit = lead.unit;
+    let what = words::capitalized(&words::noun(lead));
     let title = match comparison.subjects.len() > comparison.bases.len() {
         _ if base_unit == "ratio" => "Throughput: the archive has only ratios to the base (rQPS)",
-        true => "Throughput: operations per second of the base, ratios of the variants (rQPS)",
-        false => "Throughput: operations per second",
+        true if lead.name == THROUGHPUT => {
+            "Throughput: operations per second of the base, ratios of the variants (rQPS)"
+        }
+        false if lead.name == THROUGHPUT => "Throughput: operations per second",
+        true => &format!("{what}: values of the base, ratios of the variants"),
+        false => &what,
     };
     document.heading(2, title);
     let mut table = Table { columns: vec![Column::words("test")], ..Table::default() };
@@ -152,25 +153,26 @@ fn overview(comparison: &Comparison, names: &[String], report: &Report, document
         table.columns.push(Column::numbers(title, unit));
     }
     let lines = comparison.phases.len() * stacked(comparison, names, report.screen.columns);
-    let is_short = report.metrics.is_empty() && lines > THROUGHPUT_LINES;
+    let is_short = report.metrics.is_empty() && lines > OVERVIEW_LINES;
     for (group, phases) in groups(comparison) {
         table.rows.push(Row::Section(words::group(group).to_owned()));
         let several = phases.len() > 1 && comparison.subjects.len() > comparison.bases.len();
         if several {
-            let means = comparison.subjects.iter().map(|subject| mean(&phases, subject));
+            let means = comparison.subjects.iter().map(|subject| mean(&phases, subject, lead));
             table.rows.push(Row::named(format!("  geometric mean of {}", phases.len()), means));
             table.rows.extend(intervals(comparison, &phases));
         }
         for phase in phases.into_iter().filter(|_| !(is_short && several)) {
-            let cells = comparison.subjects.iter().map(|subject| glance(phase, subject));
+            let cells = comparison.subjects.iter().map(|subject| glance(phase, subject, lead));
             table.rows.push(Row::named(format!("  {}", phase.phase), cells));
         }
     }
     document.items.push(Item::Table(table));
     if is_short {
         document.paragraph(format!(
-            "Throughput per test is left out ({}): `--metric {OVERVIEW}` prints it.",
-            counted(lines, "line")
+            "{what} per test: left out ({}), `--metric {}` prints it.",
+            counted(lines, "line"),
+            lead.name
         ));
     }
 }
@@ -203,8 +205,8 @@ fn stacked(comparison: &Comparison, names: &[String], columns: Option<usize>) ->
 }
 
 /// A base's value or a variant's ratio.
-fn glance(phase: &PhaseResult, subject: &str) -> TableCell {
-    let Some(cell) = phase.cell(subject, OVERVIEW) else { return TableCell::Missing };
+fn glance(phase: &PhaseResult, subject: &str, lead: &Metric) -> TableCell {
+    let Some(cell) = phase.cell(subject, lead.name) else { return TableCell::Missing };
     match (&cell.base, cell.value, cell.ratio) {
         (_, Some(value), _) if cell.missed().is_some() => TableCell::Missed(Some(value)),
         (None, Some(value), _) => TableCell::Number(value),
@@ -218,8 +220,8 @@ fn broken(cell: &analysis::Cell) -> TableCell {
 }
 
 /// Geometric mean of a variant's ratios in a group. A group that lacks some says how many it has.
-fn mean(phases: &[&PhaseResult], subject: &str) -> TableCell {
-    let cells = || phases.iter().filter_map(|phase| phase.cell(subject, OVERVIEW));
+fn mean(phases: &[&PhaseResult], subject: &str, lead: &Metric) -> TableCell {
+    let cells = || phases.iter().filter_map(|phase| phase.cell(subject, lead.name));
     let ratios: Vec<f64> = cells().filter_map(|cell| cell.ratio).collect();
     match TableCell::mean(&ratios, phases.len()) {
         Some(TableCell::Ratio(ratio)) if cells().any(|cell| cell.verdict == Verdict::Invalid) => {
@@ -231,8 +233,9 @@ fn mean(phases: &[&PhaseResult], subject: &str) -> TableCell {
 
 /// The intervals of a group's means, if there are any.
 fn intervals(comparison: &Comparison, phases: &[&PhaseResult]) -> Option<Row> {
+    let lead = comparison.lead().name;
     let ends = |subject: &String| {
-        analysis::mean_interval(phases.iter().copied(), subject, OVERVIEW, &comparison.looks)
+        analysis::mean_interval(phases.iter().copied(), subject, lead, &comparison.looks)
             .map(words::ends)
     };
     let ends: Vec<Option<String>> = comparison.subjects.iter().map(ends).collect();
@@ -244,7 +247,7 @@ fn intervals(comparison: &Comparison, phases: &[&PhaseResult]) -> Option<Row> {
 /// The metrics whose values are printed.
 fn shown(comparison: &Comparison, asked: &[&'static Metric]) -> Vec<&'static Metric> {
     match asked {
-        [] if are_too_many(comparison) => analysis::metric(OVERVIEW).into_iter().collect(),
+        [] if are_too_many(comparison) => vec![comparison.lead()],
         [] => usual(comparison),
         asked => asked.to_vec(),
     }
@@ -348,7 +351,7 @@ fn rows(phase: &PhaseResult, subject: &str, name: &str, metrics: &[&Metric]) -> 
     let value = |cell: &Option<&analysis::Cell>| match cell {
         // The rate says how much was done; of the costs of less work nothing is to be said.
         Some(cell) if cell.missed().is_some() => {
-            TableCell::Missed(cell.value.filter(|_| cell.metric.name == OVERVIEW))
+            TableCell::Missed(cell.value.filter(|_| cell.metric.name == THROUGHPUT))
         }
         Some(cell) => cell.value.map_or_else(|| broken(cell), TableCell::Number),
         None => phase.failure(subject).map_or(TableCell::Missing, |_| TableCell::Failed),

@@ -2,7 +2,9 @@
 
 use super::Page;
 use crate::{Details, Names, Report, document::Document, inputs::Inputs, section::SECTIONS, words};
-use model::number::counted;
+use analysis::{Comparison, METRICS};
+use model::{margins::Quantity, metric::Metric, number::counted};
+use std::borrow::Cow;
 
 pub(super) struct ReportPage;
 
@@ -18,6 +20,13 @@ impl Page for ReportPage {
             let details = report.details.get(index).unwrap_or(&nothing);
             let names = Names::of(&comparison.subjects, &report.view.aliases);
             let (comparison, details) = (names.comparison(comparison), names.details(details));
+            let (comparison, details) = match wanted(report, &comparison) {
+                Some(wanted) => (
+                    Cow::Owned(comparison.into_owned().with_metrics(&wanted)),
+                    Cow::Owned(details.into_owned().with_metrics(&wanted)),
+                ),
+                None => (comparison, details),
+            };
             let (comparison, details) = (comparison.as_ref(), details.as_ref());
             let question = [&comparison.question, &comparison.experiment];
             let title = question.into_iter().find(|text| !text.is_empty());
@@ -33,6 +42,16 @@ impl Page for ReportPage {
         }
         document
     }
+}
+
+/// Which metrics a page is about; none if about all. Where a run has to decide instructions alone,
+/// nothing else was measured long enough to be shown.
+fn wanted(report: &Report, comparison: &Comparison) -> Option<Vec<&'static Metric>> {
+    if !report.metrics.is_empty() {
+        return Some(report.metrics.clone());
+    }
+    let is_counted = |metric: &&Metric| Quantity::of(metric) == Some(Quantity::Instructions);
+    comparison.margins.instructions_alone().then(|| METRICS.iter().filter(is_counted).collect())
 }
 
 /// Experiment, time and host, as far as they are known.

@@ -7,10 +7,10 @@ use crate::{
     number,
     sentence::{Label, answers},
     status, trust,
-    words::{self, Basis, Standing, THROUGHPUT},
+    words::{self, Basis, Standing},
 };
 use analysis::{Comparison, PhaseResult, Verdict, mean_of_tests};
-use model::{margins::Quantity, metric::Better};
+use model::metric::{Better, Metric};
 
 /// Variants of a base that get sentences and rows of their own; more become columns.
 const FEW: usize = 3;
@@ -39,7 +39,8 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
     } else {
         let mut inner = Document::default();
         counts(comparison, &compared, &mut inner);
-        document.fold("How many tests are slower and faster, by variant", inner.items);
+        let [worse, better] = words::worse_and_better(inputs.lead);
+        document.fold(format!("How many tests are {worse} and {better}, by variant"), inner.items);
     }
     trust(comparison, document);
 }
@@ -66,11 +67,12 @@ fn bounds(values: &[f64]) -> (f64, f64) {
 
 /// The ends of many variants of one base.
 fn extremes(comparison: &Comparison, base: &str, variants: &[&str], document: &mut Document) {
-    let phases = comparison.counted();
+    let (phases, lead) = (comparison.counted(), comparison.lead());
+    let what = words::noun(lead);
     let mut found: Vec<(f64, &str)> = variants
         .iter()
         .filter_map(|subject| {
-            Some((mean_of_tests(&ratios(&phases, subject, THROUGHPUT))?.ratio, *subject))
+            Some((mean_of_tests(&ratios(&phases, subject, lead.name))?.ratio, *subject))
         })
         .collect();
     found.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -78,9 +80,9 @@ fn extremes(comparison: &Comparison, base: &str, variants: &[&str], document: &m
         document.paragraph(format!("No variant has a test in common with its base `{base}`."));
         return;
     };
+    let [least, most] = words::ends_of(lead);
     document.paragraph(format!(
-        "Of {} compared with `{base}`, `{}` has the lowest throughput, {}x, and `{}` the highest, \
-         {}x: \
+        "Of {} compared with `{base}`, `{}` has {least} {what}, {}x, and `{}` {most}, {}x: \
          geometric means of up to {}.",
         words::variants(found.len()),
         low.1,
@@ -90,13 +92,14 @@ fn extremes(comparison: &Comparison, base: &str, variants: &[&str], document: &m
         words::tests(phases.len()),
     ));
     let is_disturbed = |subject: &&&str| {
-        let overall = comparison.overall(subject, THROUGHPUT);
+        let overall = comparison.overall(subject, lead.name);
         overall.is_some_and(|overall| overall.verdict == Verdict::Invalid)
     };
     match variants.iter().filter(is_disturbed).count() {
         0 => {}
         of => document.paragraph(format!(
-            "Throughput of {} is not judged, because the host was disturbed.",
+            "{} of {} is not judged, because the host was disturbed.",
+            words::capitalized(&what),
             if of == variants.len() { "all".to_owned() } else { words::variants(of) }
         )),
     }
@@ -119,28 +122,26 @@ fn parts(comparison: &Comparison) -> Vec<(String, Vec<&PhaseResult>)> {
 
 /// Geometric means of the variants of one base: a line per variant, its groups as columns.
 fn means(inputs: &Inputs<'_>, base: &str, variants: &[&str], document: &mut Document) {
-    let comparison = inputs.comparison;
+    let (comparison, lead) = (inputs.comparison, inputs.lead);
     // A test that none of them has counts for other bases only.
     let has = |phase: &&PhaseResult| {
-        variants.iter().any(|subject| !ratios(&[*phase], subject, THROUGHPUT).is_empty())
+        variants.iter().any(|subject| !ratios(&[*phase], subject, lead.name).is_empty())
     };
     let mut parts = parts(comparison);
     parts.iter_mut().for_each(|(_, phases)| phases.retain(has));
     parts.retain(|(_, phases)| !phases.is_empty());
     let mut table = Table { columns: vec![Column::words("variant")], ..Table::default() };
-    table.columns.extend(parts.iter().map(|(name, _)| Column::ratios(name, Better::Higher)));
+    table.columns.extend(parts.iter().map(|(name, _)| Column::ratios(name, lead.better)));
     for subject in variants {
-        let means = parts.iter().map(|(_, phases)| mean_cell(phases, subject));
+        let means = parts.iter().map(|(_, phases)| mean_cell(phases, subject, lead));
         table.rows.push(Row::named(*subject, means));
-        let ends: Vec<TableCell> = parts
-            .iter()
-            .map(|(_, phases)| interval_cell(phases, subject, &comparison.looks))
-            .collect();
+        let ends: Vec<TableCell> =
+            parts.iter().map(|(_, phases)| interval_cell(comparison, phases, subject)).collect();
         if ends.iter().any(|cell| *cell != TableCell::Missing) {
             table.rows.push(Row::named(words::interval_title(), ends));
         }
     }
-    document.paragraph(format!("Geometric means of throughput relative to `{base}`:"));
+    document.paragraph(format!("Geometric means of {} relative to `{base}`:", words::noun(lead)));
     // With intervals every second row belongs to the one above it.
     document.items.push(match table.rows.len() > variants.len() {
         true => Item::Table(table),
@@ -148,34 +149,37 @@ fn means(inputs: &Inputs<'_>, base: &str, variants: &[&str], document: &mut Docu
     });
 }
 
-fn mean_cell(phases: &[&PhaseResult], subject: &str) -> TableCell {
-    TableCell::mean(&ratios(phases, subject, THROUGHPUT), phases.len())
-        .unwrap_or(TableCell::Missing)
+fn mean_cell(phases: &[&PhaseResult], subject: &str, lead: &Metric) -> TableCell {
+    TableCell::mean(&ratios(phases, subject, lead.name), phases.len()).unwrap_or(TableCell::Missing)
 }
 
 /// The interval of a group's mean.
-fn interval_cell(phases: &[&PhaseResult], subject: &str, looks: &[u32]) -> TableCell {
-    let ends = analysis::mean_interval(phases.iter().copied(), subject, THROUGHPUT, looks);
+fn interval_cell(comparison: &Comparison, phases: &[&PhaseResult], subject: &str) -> TableCell {
+    let (lead, looks) = (comparison.lead().name, &comparison.looks);
+    let ends = analysis::mean_interval(phases.iter().copied(), subject, lead, looks);
     ends.map_or(TableCell::Missing, |ends| TableCell::Text(words::ends(ends)))
 }
 
 /// Per group: mean with its interval, ends, and how many tests are slower, the same and faster.
 fn counts(comparison: &Comparison, compared: &[&str], document: &mut Document) {
     let basis = Basis::of(comparison);
-    let margin = Quantity::Time.margin();
-    let (low, high) = (number::ratio(1.0 / margin), number::ratio(margin));
+    let lead = comparison.lead();
+    let margin = words::margin(lead);
+    let [worse, better] = words::worse_and_better(lead);
+    let digits = if margin < 1.01 { 3 } else { 2 };
+    let [low, high] = [1.0 / margin, margin].map(|bound| format!("{bound:.digits$}"));
     let heads = if basis == Basis::Verdicts {
-        ["slower".to_owned(), "the same".to_owned(), "faster".to_owned(), "undecided".to_owned()]
+        [worse, "the same", better, "undecided"].map(str::to_owned)
     } else {
-        [
-            format!("below {low}"),
-            format!("{low} to {high}"),
-            format!("above {high}"),
-            "not judged".to_owned(),
-        ]
+        let (below, above) = (format!("below {low}"), format!("above {high}"));
+        let (worse, better) = match lead.better {
+            Better::Lower => (above, below),
+            Better::Higher | Better::Neither => (below, above),
+        };
+        [worse, format!("{low} to {high}"), better, "not judged".to_owned()]
     };
-    let mut columns = vec![Column::words("throughput of")];
-    columns.push(Column::ratios("geometric mean", Better::Higher));
+    let mut columns = vec![Column::words(format!("{} of", words::noun(lead)))];
+    columns.push(Column::ratios("geometric mean", lead.better));
     columns.push(Column::numbers(words::interval_title(), "ratio"));
     columns.extend(["least", "largest"].map(|title| Column::numbers(title, "ratio")));
     columns.extend(heads.iter().map(|head| Column::numbers(head, "tests")));
@@ -186,8 +190,8 @@ fn counts(comparison: &Comparison, compared: &[&str], document: &mut Document) {
             table.rows.push(Row::Section((*subject).to_owned()));
         }
         for (name, phases) in parts(comparison) {
-            let standings = basis.standings(&phases, subject);
-            let mut ratios = throughputs(&name, &phases, subject, &comparison.looks);
+            let standings = basis.standings(&phases, subject, lead);
+            let mut ratios = spread(comparison, &name, &phases, subject);
             // A color would say what no verdict says.
             let is_open = |one: &Standing| matches!(one, Standing::Undecided | Standing::Nothing);
             if let (true, TableCell::Ratio(mean)) = (standings.iter().all(is_open), &ratios[MEAN]) {
@@ -226,19 +230,20 @@ fn drop_column(table: &mut Table, index: usize) {
 }
 
 /// The name of a part, its mean with its interval, and its smallest and largest ratio.
-fn throughputs(
+fn spread(
+    comparison: &Comparison,
     name: &str,
     phases: &[&PhaseResult],
     subject: &str,
-    looks: &[u32],
 ) -> Vec<TableCell> {
+    let lead = comparison.lead();
     let end =
         |value: f64| if value.is_finite() { TableCell::Ratio(value) } else { TableCell::Missing };
-    let (low, high) = bounds(&ratios(phases, subject, THROUGHPUT));
+    let (low, high) = bounds(&ratios(phases, subject, lead.name));
     vec![
         TableCell::Text(name.to_owned()),
-        mean_cell(phases, subject),
-        interval_cell(phases, subject, looks),
+        mean_cell(phases, subject, lead),
+        interval_cell(comparison, phases, subject),
         end(low),
         end(high),
     ]

@@ -4,23 +4,26 @@ use super::Section;
 use crate::{
     document::{Align, Column, Document, Item, Row, Table, TableCell},
     inputs::Inputs,
-    words::{self, Basis, Standing, THROUGHPUT},
+    words::{self, Basis, Standing},
 };
 use analysis::{Comparison, PhaseResult, Verdict, mean_of_tests};
-use model::metric::Better;
+use model::metric::Metric;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Steps from which on the table can be opened and is not shown at once.
 const MANY: usize = 12;
 
 /// Standings in the order in which a cell counts them, with the word for one test or several.
-const COUNTED: [(Standing, &str); 5] = [
-    (Standing::Worse, "slower"),
-    (Standing::Same, "same"),
-    (Standing::Better, "faster"),
-    (Standing::Undecided, "undecided"),
-    (Standing::Nothing, "without a ratio"),
-];
+fn in_words(metric: &Metric) -> [(Standing, &'static str); 5] {
+    let [worse, better] = words::worse_and_better(metric);
+    [
+        (Standing::Worse, worse),
+        (Standing::Same, "same"),
+        (Standing::Better, better),
+        (Standing::Undecided, "undecided"),
+        (Standing::Nothing, "without a ratio"),
+    ]
+}
 
 pub(super) const SECTION: Section = Section { name: "consecutive", write };
 
@@ -36,14 +39,16 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
         return;
     }
     document.section("consecutive", "Step by step");
+    let [worse, better] = words::worse_and_better(steps.lead());
     let rule = match Basis::of(steps) {
         Basis::Verdicts => "by their verdicts",
         Basis::Ratios if is_disturbed(steps) => "by their ratios: the host was disturbed",
         Basis::Ratios => "by their ratios, as nothing is repeated",
     };
     document.paragraph(format!(
-        "Each variant compared with the one before it: the geometric mean of throughput and \
-         the number of tests that are slower, the same and faster, {rule}."
+        "Each variant compared with the one before it: the geometric mean of {} and the number \
+         of tests that are {worse}, the same and {better}, {rule}.",
+        words::noun(steps.lead())
     ));
     if table.rows.len() > MANY {
         let title = format!("{} steps", table.rows.len());
@@ -60,22 +65,22 @@ fn table(steps: &Comparison) -> Table {
         parts.extend(groups.into_iter().map(|(name, phases)| (name.to_owned(), phases)));
     }
     let mut columns = vec![Column::words("from"), Column::words("to")];
-    columns.push(Column::ratios("geometric mean", Better::Higher));
+    columns.push(Column::ratios("geometric mean", steps.lead().better));
     let counts = |(name, _): &(String, Vec<&PhaseResult>)| Column {
         align: Align::Left,
         ..Column::words(name)
     };
     columns.extend(parts.iter().map(counts));
-    let basis = Basis::of(steps);
+    let (basis, lead) = (Basis::of(steps), steps.lead());
     let row = |subject: &String| {
-        let base = base_of(steps, subject)?;
-        let ratios = parts[0].1.iter().filter_map(|p| p.cell(subject, THROUGHPUT)?.ratio);
+        let base = base_of(steps, subject, lead)?;
+        let ratios = parts[0].1.iter().filter_map(|p| p.cell(subject, lead.name)?.ratio);
         let mean = mean_of_tests(&ratios.collect::<Vec<_>>());
         let mean = mean.map_or(TableCell::Missing, |mean| TableCell::Ratio(mean.ratio));
         let names = [base, subject].map(|name| TableCell::Text(name.to_owned()));
-        let cells = parts
-            .iter()
-            .map(|(_, phases)| TableCell::Text(counted(&basis.standings(phases, subject))));
+        let cells = parts.iter().map(|(_, phases)| {
+            TableCell::Text(counted(&basis.standings(phases, subject, lead), lead))
+        });
         Some(Row::Cells(names.into_iter().chain([mean]).chain(cells).collect()))
     };
     let rows = steps.subjects.iter().filter_map(row).collect();
@@ -98,16 +103,16 @@ fn is_disturbed(steps: &Comparison) -> bool {
     cells.any(|cell| cell.verdict == Verdict::Invalid)
 }
 
-fn base_of<'a>(steps: &'a Comparison, subject: &str) -> Option<&'a str> {
-    let cells = steps.phases.iter().filter_map(|phase| phase.cell(subject, THROUGHPUT));
+fn base_of<'a>(steps: &'a Comparison, subject: &str, lead: &Metric) -> Option<&'a str> {
+    let cells = steps.phases.iter().filter_map(|phase| phase.cell(subject, lead.name));
     cells.into_iter().find_map(|cell| cell.base.as_deref())
 }
 
 /// `5 faster, 2 same, 2 slower` without what there is none of.
-fn counted(found: &[Standing]) -> String {
+fn counted(found: &[Standing], lead: &Metric) -> String {
     let part = |(wanted, word): &(Standing, &str)| match found.iter().filter(|s| *s == wanted) {
         same if same.clone().next().is_none() => None,
         same => Some(format!("{} {word}", same.count())),
     };
-    COUNTED.iter().filter_map(part).collect::<Vec<_>>().join(", ")
+    in_words(lead).iter().filter_map(part).collect::<Vec<_>>().join(", ")
 }

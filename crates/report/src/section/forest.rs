@@ -6,8 +6,7 @@ use crate::{
     document::{Document, Item},
     grid::{Grid, Kind, Part, Value},
     inputs::Inputs,
-    number,
-    words::{self, THROUGHPUT},
+    number, words,
 };
 use analysis::Verdict;
 
@@ -39,13 +38,13 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
 
 /// The plots of what is compared with one base.
 fn part(inputs: &Inputs<'_>, grid: &Grid, document: &mut Document) {
-    document.items.extend(plot(inputs, grid, THROUGHPUT, Form::Dots));
+    document.items.extend(plot(inputs, grid, inputs.lead.name, Form::Dots));
     let work = WORK.into_iter().find(|name| grid.metric(name).is_some());
     let costs = work.into_iter().chain([words::cpu(inputs.comparison)]);
     let more = costs.filter_map(|name| plot(inputs, grid, name, Form::Dots)).collect();
     document.fold("The same for what an operation costs", more);
     let from = inputs.view.cut_bars.unwrap_or(0.0);
-    let bars = forest(inputs, grid, THROUGHPUT, Form::Bars { from });
+    let bars = forest(inputs, grid, inputs.lead.name, Form::Bars { from });
     let bars = bars.map(|forest| match forest.variants.len() {
         0..=UPRIGHT => upright(forest, from),
         _ => Chart::Forest(forest),

@@ -5,13 +5,13 @@ use crate::{
     document::{Document, Item},
     grid::Part,
     inputs::Inputs,
-    words::THROUGHPUT,
+    words,
 };
 
 pub(super) const SECTION: Section = Section { name: "heat", write };
 
 fn write(inputs: &Inputs<'_>, document: &mut Document) {
-    let Some(metric) = inputs.grid.metric(THROUGHPUT).filter(|_| inputs.is_many()) else {
+    let Some(metric) = inputs.grid.metric(inputs.lead.name).filter(|_| inputs.is_many()) else {
         return;
     };
     let has_ratio = |part: &&Part| {
@@ -23,7 +23,10 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
         return;
     }
     document.section("heat", "Heat map");
-    document.paragraph("Throughput relative to the base: blue is faster, orange is slower.");
+    let [worse, better] = words::worse_and_better(inputs.lead);
+    let what = words::capitalized(&words::noun(inputs.lead));
+    document
+        .paragraph(format!("{what} relative to the base: blue is {better}, orange is {worse}."));
     for part in parts {
         if !part.base.is_empty() {
             document.heading(3, inputs.grid.compared_with(part));

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     document::{Document, Item},
     inputs::Inputs,
-    words::THROUGHPUT,
+    words,
 };
 
 pub(super) const SECTION: Section = Section { name: "table", write };
@@ -34,9 +34,12 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
         }
         document.items.push(Item::Grid(Box::new(grid.clone()), part.clone()));
         // On paper and without script the table above has ratios alone.
-        if let Some(rate) = grid.metric(THROUGHPUT) {
+        if let Some(rate) = grid.metric(inputs.lead.name) {
             let unit = grid.metrics[rate].unit;
-            let title = format!("Throughput of all variants as absolute values ({unit})");
+            let title = format!(
+                "{} of all variants as absolute values ({unit})",
+                words::capitalized(&words::noun(inputs.lead))
+            );
             let own = costs::one_metric(&grid.part(part), rate, Say::Values);
             document.fold(title, vec![Item::Sortable(own)]);
         }

@@ -6,19 +6,20 @@ use crate::{
     document::{Document, Item},
     grid::{Grid, Part},
     inputs::{Inputs, MANY},
-    words::{self, THROUGHPUT},
+    words,
 };
 
 pub(super) const SECTION: Section = Section { name: "versions", write };
 
 fn write(inputs: &Inputs<'_>, document: &mut Document) {
-    let Some(metric) = inputs.grid.metric(THROUGHPUT) else { return };
+    let Some(metric) = inputs.grid.metric(inputs.lead.name) else { return };
     let parts: Vec<&Part> =
         inputs.parts.iter().filter(|part| is_long(&inputs.grid, part)).collect();
     if parts.is_empty() {
         return;
     }
-    document.section("versions", "Throughput by version");
+    let what = words::noun(inputs.lead);
+    document.section("versions", format!("{} by version", words::capitalized(&what)));
     document.paragraph(
         "Each test over the variants in their order, relative to the base. A step in a line is \
          a change between two versions; a gap is a test without a result.",
@@ -27,7 +28,7 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
         if !part.base.is_empty() && inputs.parts.len() > 1 {
             document.heading(3, inputs.grid.compared_with(part));
         }
-        for (group, charts) in groups(&inputs.grid, part, metric) {
+        for (group, charts) in groups(&inputs.grid, part, metric, &what) {
             let title = format!("{group}: {}", words::tests(charts.len()));
             document.fold(title, vec![Item::Chart(Box::new(Chart::Lines(charts)))]);
         }
@@ -39,10 +40,10 @@ pub(super) fn is_long(grid: &Grid, part: &Part) -> bool {
     grid.variants(part).count() > MANY
 }
 
-fn groups(grid: &Grid, part: &Part, metric: usize) -> Vec<(String, Vec<Lines>)> {
+fn groups(grid: &Grid, part: &Part, metric: usize, what: &str) -> Vec<(String, Vec<Lines>)> {
     let own = grid.part(&Part { columns: ordered(part), ..part.clone() });
     let groups = own.groups().into_iter();
-    let chart = |row: usize| chart(&own, metric, row);
+    let chart = |row: usize| chart(&own, metric, row, what);
     let charts = groups.map(|(name, rows)| {
         let name = if name.is_empty() { "tests" } else { name };
         (name.to_owned(), rows.into_iter().filter_map(chart).collect::<Vec<_>>())
@@ -58,7 +59,7 @@ fn ordered(part: &Part) -> Vec<usize> {
 }
 
 /// The ratios of a test in the order of the columns; the base has 1.
-fn chart(grid: &Grid, metric: usize, row: usize) -> Option<Lines> {
+fn chart(grid: &Grid, metric: usize, row: usize, what: &str) -> Option<Lines> {
     let values = &grid.values[metric][row];
     let ratio = |index: usize| match grid.columns[index].is_base {
         true => values[index].value.map(|_| 1.0),
@@ -91,7 +92,7 @@ fn chart(grid: &Grid, metric: usize, row: usize) -> Option<Lines> {
         title: title.clone(),
         description: described(&names, &points),
         x: Axis { title: String::new(), scale: Scale::Names, names },
-        y: Axis { title: "relative throughput".to_owned(), ..Axis::default() },
+        y: Axis { title: format!("relative {what}"), ..Axis::default() },
         lines: vec![
             line("base = 1", "base", vec![vec![(0.0, 1.0), (end, 1.0)]]),
             line("test", "s0", segments),

@@ -37,10 +37,13 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
     if inputs.compared().is_empty() || phases.is_empty() {
         return;
     }
-    document.section("why", "Why");
-    let large = number::ratio(analysis::LARGE);
     let mut tests: Vec<Vec<Group<'_>>> = phases.iter().map(groups).collect();
     tests.retain(|groups| !groups.is_empty());
+    if tests.is_empty() && inputs.lead.name != words::THROUGHPUT {
+        return;
+    }
+    document.section("why", "Why");
+    let large = number::ratio(analysis::LARGE);
     if tests.is_empty() {
         document.paragraph(format!(
             "No test has a verdict of worse or better in throughput, CPU time or instructions, \
