@@ -192,7 +192,8 @@ fn say_how_it_went(outcome: &Outcome) {
     if outcome.repeated_rounds > 0 {
         let rounds = counted(outcome.repeated_rounds, "round");
         talk::say(&format!(
-            "{rounds} measured once more, because something disturbed the host or slowed its processor"
+            "{rounds} measured once more, because something disturbed the host or slowed its \
+             processor"
         ));
     }
     talk::say(&time_line(&outcome.time));

@@ -11,8 +11,8 @@ const INSTRUCTIONS: [&str; 2] =
     ["foreground_user_instructions_per_op", "server_user_instructions_per_op"];
 
 impl Comparison {
-    /// The metric of the answer: throughput; instructions where a run has to decide nothing else, or
-    /// where no throughput is known.
+    /// The metric of the answer: throughput; instructions where a run has to decide nothing else,
+    /// or where no throughput is known.
     pub fn lead(&self) -> &'static Metric {
         let [of_tasks, of_all] = INSTRUCTIONS;
         let order = match self.margins.instructions_alone() {

@@ -1,7 +1,9 @@
 //! A comparison projected onto rows and columns: what the table, the charts and the data show.
 
+mod value;
+
 use crate::words;
-use analysis::{Cell, Comparison, PhaseResult, Verdict, geometric_mean, mean_of_tests};
+use analysis::{Cell, Comparison, PhaseResult, Verdict};
 use model::{grouped, mark::Mark, metric::Metric};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,6 +25,8 @@ pub struct Grid {
     pub rows: Vec<Row>,
     /// Values by metric, row and column.
     pub values: Vec<Vec<Vec<Value>>>,
+    /// What all values of a metric are marked with, by metric: their notes do not repeat it.
+    pub common: Vec<Vec<String>>,
     /// Keys that differ within cells although neither rows nor columns tell them.
     pub residue: Vec<String>,
     /// Range and clients of the rows that say nothing else, in words; empty if there are none.
@@ -183,12 +187,14 @@ impl Grid {
             ..Self::default()
         };
         let buckets = grid.sort_in(comparison);
-        grid.values = grid
-            .metrics
-            .iter()
-            .enumerate()
-            .map(|(metric, _)| grid.plane(metric, &buckets))
-            .collect();
+        for metric in 0..grid.metrics.len() {
+            let own = buckets.iter().filter(|((of, ..), _)| *of == metric);
+            let cells = own.flat_map(|(_, cells)| cells).map(|(_, cell)| *cell);
+            let said = value::common(cells);
+            let plane = grid.plane(metric, &buckets, &said);
+            grid.values.push(plane);
+            grid.common.push(said.into_iter().map(Mark::to_string).collect());
+        }
         for (index, column) in grid.columns.iter_mut().enumerate() {
             let own = buckets.iter().filter(|((_, _, c), _)| *c == index);
             let cells: Vec<&Cell> =
@@ -257,6 +263,7 @@ impl Grid {
             row_keys: self.row_keys.clone(),
             column_keys: self.column_keys.clone(),
             metrics: self.metrics.clone(),
+            common: self.common.clone(),
             residue: self.residue.clone(),
             shared: self.shared.clone(),
             ..Self::default()
@@ -329,9 +336,10 @@ impl Grid {
         buckets
     }
 
-    fn plane(&self, metric: usize, buckets: &Buckets<'_>) -> Vec<Vec<Value>> {
+    fn plane(&self, metric: usize, buckets: &Buckets<'_>, said: &[&Mark]) -> Vec<Vec<Value>> {
         let cell = |row, column| {
-            buckets.get(&(metric, row, column)).map_or_else(Value::default, |found| value(found))
+            let found = buckets.get(&(metric, row, column));
+            found.map_or_else(Value::default, |found| value::value(found, said))
         };
         let line = |row| (0..self.columns.len()).map(|column| cell(row, column)).collect();
         (0..self.rows.len()).map(line).collect()
@@ -405,96 +413,4 @@ fn key_value((phase, cell): Located<'_>, key: &str) -> String {
         "variant" => cell.subject.to_string(),
         factor => cell.factors.get(factor).cloned().unwrap_or_default(),
     }
-}
-
-fn value(cells: &[Located<'_>]) -> Value {
-    match cells {
-        [(_, cell)] => one(cell),
-        several => mean(several),
-    }
-}
-
-fn one(cell: &Cell) -> Value {
-    let kind = match (cell.value, cell.ratio) {
-        _ if words::is_failed(cell) => Kind::Failed,
-        (None, _) => Kind::Missing,
-        (Some(_), _) if cell.missed().is_some() => Kind::Missed,
-        (Some(_), _) if cell.base.is_none() => Kind::Base,
-        (Some(_), Some(_)) => Kind::Ratio,
-        (Some(_), None) => Kind::Invalid,
-    };
-    let mut note: Vec<String> = cell.reason.iter().map(words::reason).collect();
-    note.extend(cell.marks.iter().map(Mark::to_string));
-    if kind == Kind::Invalid && cell.reason.is_none() {
-        note.insert(0, "the base is zero, so there is no ratio".to_owned());
-    }
-    Value {
-        value: cell.value,
-        ratio: cell.ratio,
-        interval: cell.interval,
-        verdict: Some(cell.verdict),
-        cells: 1,
-        note: note.join("; "),
-        kind,
-    }
-}
-
-/// Several cells: their geometric means, as long as none of them broke. What is of less work than
-/// was asked for is in no mean.
-fn mean(cells: &[Located<'_>]) -> Value {
-    let broken = cells.iter().find(|(_, cell)| words::is_failed(cell));
-    if let Some((_, cell)) = broken {
-        return Value { cells: cells.len(), ..one(cell) };
-    }
-    let compared: Vec<&Cell> =
-        cells.iter().map(|(_, cell)| *cell).filter(|cell| cell.base.is_some()).collect();
-    let ratios: Vec<f64> = compared.iter().filter_map(|cell| cell.ratio).collect();
-    let kept = cells.iter().filter(|(_, cell)| cell.missed().is_none());
-    let values: Vec<f64> = kept.filter_map(|(_, cell)| cell.value).collect();
-    let mean = mean_of_tests(&ratios);
-    let missed = cells.iter().filter(|(_, cell)| cell.missed().is_some()).count();
-    let kind = match (mean, values.is_empty()) {
-        (Some(_), _) => Kind::Ratio,
-        (None, true) if missed > 0 => Kind::Missed,
-        (None, true) => Kind::Missing,
-        (None, false) if compared.is_empty() => Kind::Base,
-        (None, false) => Kind::Invalid,
-    };
-    let (count, all) = match compared.len() {
-        0 => (values.len(), cells.len()),
-        all => (mean.map_or(0, |mean| mean.tests), all),
-    };
-    Value {
-        value: geometric_mean(&values),
-        ratio: mean.map(|mean| mean.ratio),
-        interval: None,
-        verdict: None,
-        cells: cells.len(),
-        note: note(cells, count, all, missed),
-        kind,
-    }
-}
-
-/// Of how many cells a mean is, what became of the others, and the marks of all of them.
-fn note(cells: &[Located<'_>], count: usize, all: usize, missed: usize) -> String {
-    let mut parts = vec![match all - count.min(all) {
-        0 => format!("geometric mean of {all} cells"),
-        _ => format!("geometric mean of {count} of {all} cells"),
-    }];
-    if missed > 0 {
-        parts.push(format!("{missed} missed their target rate"));
-    }
-    let unmeasured = cells.iter().filter(|(_, cell)| cell.value.is_none()).count();
-    if unmeasured > 0 {
-        parts.push(format!("{unmeasured} not measured"));
-    }
-    for mark in cells.iter().flat_map(|(_, cell)| &cell.marks) {
-        // What was missed is counted above.
-        if let Mark::Note(text) = mark
-            && !parts.iter().any(|told| *text == *told)
-        {
-            parts.push(text.to_string());
-        }
-    }
-    parts.join("; ")
 }

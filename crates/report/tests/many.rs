@@ -195,3 +195,25 @@ fn a_page_of_instructions_alone_answers_by_them() {
         assert!(!page.contains("throughput of") && !page.contains("ops_per_second"), "{page}");
     }
 }
+
+/// A mark that all values of a metric have is said once and repeated in no cell.
+#[test]
+fn what_all_values_are_marked_with_is_said_once() {
+    let marked = |without: usize| {
+        let mut marked = lab::comparison(&[("old", 1.0), ("new", 1.1)], 1, None);
+        let cells = marked.phases.iter_mut().flat_map(|phase| &mut phase.cells);
+        let rates = cells.filter(|cell| cell.metric.name == analysis::THROUGHPUT);
+        for cell in rates.skip(without) {
+            cell.marks.push(model::mark::Mark::Note("counted by hand".into()));
+        }
+        page(marked)
+    };
+    let once = marked(0);
+    let table = section(&once, "table");
+    assert!(table.contains("All values of throughput: counted by hand."), "{table}");
+    assert_eq!(table.matches("counted by hand").count(), 1, "{table}");
+    let repeated = marked(1);
+    let table = section(&repeated, "table");
+    assert!(!table.contains("All values of throughput"), "{table}");
+    assert!(table.matches("counted by hand").count() > 3, "{table}");
+}

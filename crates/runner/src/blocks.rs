@@ -91,8 +91,8 @@ fn look(run: &mut Run<'_>, blocks: u32, index: usize) -> Result<Next, Error> {
 const HEADROOM: f64 = 1.5;
 
 /// Whether another block would take longer than the run may; never before there are enough for a
-/// verdict. How many blocks the budget permits at most is noted at every look: what a look may spend
-/// of the error rate depends on it, so it never grows.
+/// verdict. How many blocks the budget permits at most is noted at every look: what a look may
+/// spend of the error rate depends on it, so it never grows.
 fn budget_is_spent(run: &mut Run<'_>, pace: &Pace, blocks: u32) -> Result<bool, Error> {
     let Some(budget) = run.options.ending.budget else { return Ok(false) };
     let looks = &run.plan.experiment.looks;

@@ -161,8 +161,8 @@ fn check_no_traces(pids: &[u32], during: &Traces) {
         assert!(!path.exists(), "`{}` is left", path.display());
     }
     assert!(traces(pids, &BTreeSet::new()).segments.is_empty(), "segments are left");
-    // A namespace that no process is in is gone, with all that was in it. A process that dies has no
-    // program any more some time before it leaves its namespaces.
+    // A namespace that no process is in is gone, with all that was in it. A process that dies has
+    // no program any more some time before it leaves its namespaces.
     let here = namespaces(&[]);
     let theirs = || during.namespaces.keys().filter(|space| !here.contains_key(*space));
     wait_for("the namespaces are left", || {

@@ -9,6 +9,7 @@ use crate::{
     inputs::Inputs,
     words,
 };
+use model::metric::Metric;
 
 pub(super) const SECTION: Section = Section { name: "table", write };
 
@@ -27,6 +28,7 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
     if !grid.shared.is_empty() {
         document.paragraph(format!("Unless a row says otherwise: {}.", grid.shared));
     }
+    marks(inputs, document);
     let several = inputs.parts.len() > 1;
     for part in &inputs.parts {
         if several {
@@ -43,5 +45,25 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
             let own = costs::one_metric(&grid.part(part), rate, Say::Values);
             document.fold(title, vec![Item::Sortable(own)]);
         }
+    }
+}
+
+/// What all values of a metric are marked with, which no cell repeats: of the metric of the answer
+/// at once, of the others on demand.
+fn marks(inputs: &Inputs<'_>, document: &mut Document) {
+    let marked = inputs.grid.metrics.iter().zip(&inputs.grid.common);
+    let marked = marked.filter(|(_, marks)| !marks.is_empty());
+    let (own, others): (Vec<_>, Vec<_>) =
+        marked.partition(|(metric, _)| metric.name == inputs.lead.name);
+    for (metric, marks) in own {
+        let what = words::noun(metric);
+        document.paragraph(format!("All values of {what}: {}.", words::joined(marks, "; ")));
+    }
+    let fact = |(metric, marks): (&&'static Metric, &Vec<String>)| {
+        (words::long_title(metric), words::joined(marks, "; "))
+    };
+    let facts: Vec<(String, String)> = others.into_iter().map(fact).collect();
+    if !facts.is_empty() {
+        document.fold("What all values of a metric have in common", vec![Item::Facts(facts)]);
     }
 }
