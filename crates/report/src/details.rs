@@ -115,16 +115,17 @@ impl Details {
         Self {
             steps: narrowed(self.steps),
             second: narrowed(self.second),
-            run: self.run,
-            started_us: self.started_us,
-            plan: self.plan,
-            trials: self.trials,
-            left_out: self.left_out,
-            imported: self.imported,
-            command: self.command,
-            notes: self.notes,
-            explanations: self.explanations,
-            ..Self::default()
+            throughput: Vec::new(),
+            stalls: Vec::new(),
+            roles: Vec::new(),
+            role_costs: Vec::new(),
+            role_times: Vec::new(),
+            latency: Vec::new(),
+            resident: Vec::new(),
+            addressed: Vec::new(),
+            counted: Vec::new(),
+            overhead: Vec::new(),
+            ..self
         }
     }
 }

@@ -99,7 +99,8 @@ fn budget_is_spent(run: &mut Run<'_>, pace: &Pace, blocks: u32) -> Result<bool, 
     if looks.first().is_none_or(|first| blocks < *first) {
         return Ok(false);
     }
-    let permitted = match pace.has_time(budget) {
+    let has_time = pace.has_time(budget);
+    let permitted = match has_time {
         true => blocks.saturating_add((f64::from(pace.most(budget)) * HEADROOM).ceil() as u32),
         false => blocks,
     };
@@ -111,10 +112,11 @@ fn budget_is_spent(run: &mut Run<'_>, pace: &Pace, blocks: u32) -> Result<bool, 
     if permitted > blocks {
         return Ok(false);
     }
-    run.ended = Some(format!(
-        "the run ended after {}: another one would take longer than the budget",
-        counted(blocks, "block")
-    ));
+    let why = match has_time {
+        true => "its error rate was shared out for as many",
+        false => "another one would take longer than the budget",
+    };
+    run.ended = Some(format!("the run ended after {}: {why}", counted(blocks, "block")));
     Ok(true)
 }
 

@@ -41,6 +41,7 @@ fn part(inputs: &Inputs<'_>, grid: &Grid, document: &mut Document) {
     document.items.extend(plot(inputs, grid, inputs.lead.name, Form::Dots));
     let work = WORK.into_iter().find(|name| grid.metric(name).is_some());
     let costs = work.into_iter().chain([words::cpu(inputs.comparison)]);
+    let costs = costs.filter(|name| *name != inputs.lead.name);
     let more = costs.filter_map(|name| plot(inputs, grid, name, Form::Dots)).collect();
     document.fold("The same for what an operation costs", more);
     let from = inputs.view.cut_bars.unwrap_or(0.0);
