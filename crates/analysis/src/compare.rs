@@ -191,7 +191,7 @@ impl<'a> Source<'a> {
                 let cell = self.cell(&phase, subject, base.as_deref(), metric);
                 phase.cells.push(Cell { factors: Arc::clone(&factors), ..cell });
             }
-            // Else blocks may be left out on purpose, and a warning says so.
+            // Else blocks may be left out on purpose, and a warning names them.
             if !self.selected.contains(&phase.phase) {
                 self.warn_of_blocks(&phase, subject, base.as_deref(), warnings);
             }

@@ -6,8 +6,9 @@ use model::metric::Metric;
 /// The metric of the answer where there is any choice.
 pub const THROUGHPUT: &str = "ops_per_second";
 
-/// The same where instructions are all that matters, the first that is known.
-const INSTRUCTIONS: [&str; 2] =
+/// What a server executes for an operation, the first that is known: the metric of the answer where
+/// instructions are all that matters.
+pub const INSTRUCTIONS: [&str; 2] =
     ["foreground_user_instructions_per_op", "server_user_instructions_per_op"];
 
 impl Comparison {
@@ -29,7 +30,8 @@ impl Comparison {
     /// The same with the wanted metrics alone.
     pub fn with_metrics(mut self, wanted: &[&Metric]) -> Self {
         for phase in &mut self.phases {
-            phase.cells.retain(|cell| wanted.contains(&cell.metric));
+            // Archives may have a metric in another unit.
+            phase.cells.retain(|cell| wanted.iter().any(|metric| metric.name == cell.metric.name));
         }
         self
     }

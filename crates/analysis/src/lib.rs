@@ -96,7 +96,7 @@ pub use evidence::{Evidence, Finding, Moved};
 pub use guard::Disturbed;
 pub use instruction_changes::{InstructionChange, instruction_changes};
 pub use interval::CONFIDENCE;
-pub use lead::THROUGHPUT;
+pub use lead::{INSTRUCTIONS, THROUGHPUT};
 pub use mean::{TestsMean, geometric_mean, mean_of_tests};
 pub use merged::{Merged, merged};
 pub use metrics::{METRICS, metric, metric_of, ordered, select_metrics};

@@ -106,9 +106,7 @@ impl Details {
             *more = more.take().map(|comparison| comparison.only(&kept));
         }
     }
-}
 
-impl Details {
     /// Of these metrics alone: without curves and counters, which are of others.
     pub(crate) fn with_metrics(self, wanted: &[&Metric]) -> Self {
         let narrowed = |more: Option<Comparison>| Some(more?.with_metrics(wanted));

@@ -188,7 +188,7 @@ impl Grid {
         };
         let buckets = grid.sort_in(comparison);
         for metric in 0..grid.metrics.len() {
-            let own = buckets.iter().filter(|((of, ..), _)| *of == metric);
+            let own = buckets.range((metric, 0, 0)..(metric + 1, 0, 0));
             let cells = own.flat_map(|(_, cells)| cells).map(|(_, cell)| *cell);
             let said = value::common(cells);
             let plane = grid.plane(metric, &buckets, &said);

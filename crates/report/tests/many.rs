@@ -217,3 +217,19 @@ fn what_all_values_are_marked_with_is_said_once() {
     assert!(!table.contains("All values of throughput"), "{table}");
     assert!(table.matches("counted by hand").count() > 3, "{table}");
 }
+
+/// An archive may have ratios alone: its throughput has no unit and is still what is asked for.
+#[test]
+fn a_page_of_one_metric_keeps_it_in_another_unit() {
+    let mut ratios = lab::comparison(&[("old", 1.0), ("new", 1.1)], 1, None);
+    let throughput = analysis::metric(analysis::THROUGHPUT).unwrap().clone();
+    let unit = model::metric::Metric { unit: "ratio", ..throughput };
+    let unit: &'static _ = Box::leak(Box::new(unit));
+    for cell in ratios.phases.iter_mut().flat_map(|phase| &mut phase.cells) {
+        if cell.metric.name == unit.name {
+            cell.metric = unit;
+        }
+    }
+    let page = render(&report(ratios, &[analysis::THROUGHPUT]), "html").unwrap();
+    assert!(section(&page, "table").contains("point-query"), "{page}");
+}

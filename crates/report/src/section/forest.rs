@@ -10,9 +10,6 @@ use crate::{
 };
 use analysis::Verdict;
 
-/// Work that gets a picture too, the first that is known; so does CPU time.
-const WORK: [&str; 2] = ["foreground_user_instructions_per_op", "server_user_instructions_per_op"];
-
 /// Variants whose bars stand upright, a chart for each group; more lie on their side.
 const UPRIGHT: usize = 4;
 
@@ -39,7 +36,7 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
 /// The plots of what is compared with one base.
 fn part(inputs: &Inputs<'_>, grid: &Grid, document: &mut Document) {
     document.items.extend(plot(inputs, grid, inputs.lead.name, Form::Dots));
-    let work = WORK.into_iter().find(|name| grid.metric(name).is_some());
+    let work = analysis::INSTRUCTIONS.into_iter().find(|name| grid.metric(name).is_some());
     let costs = work.into_iter().chain([words::cpu(inputs.comparison)]);
     let costs = costs.filter(|name| *name != inputs.lead.name);
     let more = costs.filter_map(|name| plot(inputs, grid, name, Form::Dots)).collect();
