@@ -86,6 +86,14 @@ struct State {
     ends: Option<Evidence>,
 }
 
+impl State {
+    /// Whether any probe has told the ends apart: without a difference none is decided.
+    fn has_decided(&self) -> bool {
+        let decided = [Outcome::LikeGood, Outcome::LikeBad, Outcome::Neither];
+        self.answers.iter().any(|answer| decided.contains(&answer.outcome))
+    }
+}
+
 impl Bisection<'_> {
     /// Searches until the end.
     pub(crate) fn run(&mut self) -> anyhow::Result<Ending> {
@@ -169,11 +177,12 @@ impl Bisection<'_> {
             self.skip(position, reason, state);
             return Ok(());
         };
-        if !found.ends_differ && state.runs.get(&position).copied().unwrap_or(0) >= TRIES {
+        let runs = state.runs.get(&position).copied().unwrap_or(0);
+        if !found.ends_differ && runs >= TRIES && !state.has_decided() {
             let (low, high) = found.interval;
             bail!(
-                "the ends do not differ in `{}` of `{}`: ratio {:.4} ({low:.4}–{high:.4}) over \
-                 {}; there is nothing to bisect, or `--set blocks=N` with more blocks shows it",
+                "the ends do not differ in `{}` of `{}`: ratio {:.4} (at 99 %: {low:.4}–{high:.4}) \
+                 over {}; there is nothing to bisect, or `--set blocks=N` with more blocks shows it",
                 metric.name,
                 self.test,
                 found.ratio,

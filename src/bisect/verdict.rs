@@ -133,7 +133,7 @@ impl Ending {
     fn effects(&self) -> Vec<String> {
         let ratio = |found: &Evidence| {
             let (low, high) = found.interval;
-            format!("ratio {:.4} ({low:.4}–{high:.4})", found.ratio)
+            format!("ratio {:.4} (at 99 %: {low:.4}–{high:.4})", found.ratio)
         };
         let mut said = Vec::new();
         if let Some((Some(found), run, _)) = &self.sides {

@@ -30,7 +30,7 @@ pub struct Evidence {
     pub height: f64,
     /// The bad end relative to the good one.
     pub ratio: f64,
-    /// Its interval, at 95 %.
+    /// Its interval, at 99 %: the ends differ where it excludes 1.
     pub interval: (f64, f64),
     /// Whether the ends differ at all.
     pub ends_differ: bool,
@@ -48,9 +48,9 @@ pub fn evidence(metric: &Metric, blocks: &[Probe]) -> Option<Evidence> {
     let from_good = sample(&|block| block.candidate / block.good)?;
     let from_bad = sample(&|block| block.candidate / block.bad)?;
     let middle = sample(&|block| block.candidate / (block.good * block.bad).sqrt())?;
-    let reach = ends.reach((1.0 - crate::CONFIDENCE) / 2.0);
+    let reach = ends.reach(LEVEL / 2.0);
     let sign = ends.mean.signum();
-    let ends_differ = ends.mean.abs() > ends.reach(LEVEL / 2.0);
+    let ends_differ = ends.mean.abs() > reach;
     let is_apart =
         |sample: &Sample| sample.mean.abs() - sample.reach(LEVEL) > APART * ends.mean.abs();
     let side = sign * middle.mean;
