@@ -2,6 +2,7 @@
 
 mod agent;
 mod away;
+mod crash;
 mod struck;
 
 use crate::{
@@ -37,7 +38,14 @@ const POSTGRES_USER: &[&str] = &["CREATE ROLE bench LOGIN CREATEDB PASSWORD 'hun
 
 /// Puts an experiment into a lab; `keys` are those of `attach` beside the address.
 fn lab_at(away: &Away, keys: &str) -> Lab {
-    lab_with(away, &format!("host = \"127.0.0.1\", port = {}, {keys}", away.port()))
+    lab_with_text(away, EXPERIMENT, keys)
+}
+
+fn lab_with_text(away: &Away, experiment: &str, keys: &str) -> Lab {
+    let lab = lab_with(away, "");
+    let attach = format!("host = \"127.0.0.1\", port = {}, {keys}", away.port());
+    lab.write("away.toml", &format!("{experiment}attach = {{ {attach} }}\n"));
+    lab
 }
 
 fn lab_with(away: &Away, attach: &str) -> Lab {

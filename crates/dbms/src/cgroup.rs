@@ -10,7 +10,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-const PREFIX: &str = "dbdyno-";
 /// After this time what is in a group is not dying, but hangs.
 pub(crate) const REMOVE_LIMIT: Duration = Duration::from_secs(1);
 
@@ -34,7 +33,7 @@ pub(crate) fn tree(mounts: &str) -> Option<PathBuf> {
 
 /// Name of the group of the run whose keeper is this process.
 pub(crate) fn name_of_run(keeper: u32) -> String {
-    format!("{PREFIX}{keeper}")
+    format!("dbdyno-{}", process::host_wide(keeper))
 }
 
 /// Folders in which this process may be able to make control groups.
@@ -43,7 +42,8 @@ pub(crate) fn folders() -> Vec<PathBuf> {
     candidates(&read("/proc/self/mounts"), &read("/proc/self/cgroup"))
 }
 
-/// Removes the groups in a folder, with all processes in them, of the keepers that are dead.
+/// Removes the groups in a folder, with all processes in them, of the keepers that are dead. Those
+/// of other namespaces stay.
 pub(crate) fn sweep(folder: &Path, is_dead: impl Fn(u32) -> bool) {
     for (_, group) in runs_in(folder).into_iter().filter(|(keeper, _)| is_dead(*keeper)) {
         children(&group).iter().for_each(|child| kill_all(child));
@@ -51,14 +51,16 @@ pub(crate) fn sweep(folder: &Path, is_dead: impl Fn(u32) -> bool) {
     }
 }
 
-/// The keepers whose groups are in this folder, with the groups.
+/// The keepers of this namespace whose groups are in this folder, with the groups.
 fn runs_in(folder: &Path) -> Vec<(u32, PathBuf)> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     entries
         .filter_map(|entry| {
             let entry = entry.ok()?;
-            let name = entry.file_name();
-            Some((name.to_str()?.strip_prefix(PREFIX)?.parse().ok()?, entry.path()))
+            let name = entry.file_name().into_string().ok()?;
+            let (_, keeper) = name.rsplit_once('-')?;
+            let keeper = keeper.parse().ok()?;
+            (name == name_of_run(keeper)).then(|| (keeper, entry.path()))
         })
         .collect()
 }
@@ -150,11 +152,14 @@ mod tests {
     }
 
     #[test]
-    fn only_groups_of_keepers_are_listed() {
+    fn only_groups_of_keepers_of_this_namespace_are_listed() {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["dbdyno-12", "dbdyno-x", "other"] {
+        let ours = name_of_run(12);
+        let elsewhere = "dbdyno-7-12".to_owned();
+        for name in [&ours, &elsewhere, &name_of_run(12).replace("-12", "-x"), &"other".to_owned()]
+        {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
-        assert_eq!(runs_in(folder.path()), [(12, folder.path().join("dbdyno-12"))]);
+        assert_eq!(runs_in(folder.path()), [(12, folder.path().join(&ours))]);
     }
 }

@@ -5,7 +5,7 @@
 //! replaced, and nothing is opened through a link, so the worst that another user can do is to
 //! pretend to be a run, which `--allow-concurrent` passes by.
 
-use crate::{Error, Result};
+use crate::{Error, Result, process::host_wide};
 use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt;
 use rustix::{
@@ -82,7 +82,7 @@ pub fn announce(
 ) -> Result<Announcement> {
     let pid = std::process::id();
     let _gate = gate(folder)?;
-    let path = folder.join(format!("{PREFIX}{pid}{SUFFIX}"));
+    let path = folder.join(format!("{PREFIX}{}{SUFFIX}", host_wide(pid)));
     let living = others(folder, &path, |dead| drop(fs::remove_file(dead)));
     let in_the_way = living.into_iter().find(|other| measures || other.measures);
     if let (Some(Neighbor { name, pid, measures }), Concurrency::Refused) =
@@ -258,7 +258,7 @@ mod tests {
         assert!(precious.path().exists() && name("pipe").exists());
         noise.kill().unwrap();
         noise.wait().unwrap();
-        let own = folder.path().join(format!("{PREFIX}{}{SUFFIX}", std::process::id()));
+        let own = folder.path().join(format!("{PREFIX}{}{SUFFIX}", host_wide(std::process::id())));
         assert_eq!(fs::metadata(own).unwrap().permissions().mode() & 0o777, 0o644);
     }
 }

@@ -7,7 +7,11 @@ use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open},
 };
-use std::{os::fd::OwnedFd, path::Path, time::Duration};
+use std::{
+    os::{fd::OwnedFd, unix::fs::MetadataExt as _},
+    path::Path,
+    time::Duration,
+};
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +28,13 @@ impl std::fmt::Display for Ending {
             (None, None) => write!(formatter, "unknown end"),
         }
     }
+}
+
+/// Names a process among all on this host: its number with that of the namespace which gave it. In a
+/// container the numbers of processes outside are nobody's, or somebody else's.
+pub(crate) fn host_wide(pid: u32) -> String {
+    let namespace = fs_err::metadata("/proc/self/ns/pid").map_or(0, |about| about.ino());
+    format!("{namespace}-{pid}")
 }
 
 /// Sends a signal to a process; one that is gone is no error.

@@ -42,7 +42,7 @@ struct Seen {
 /// What the servers of a run have in the system, by the first process of each.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Remains {
-    /// The boot and the name space for which numbers mean something.
+    /// The boot and the namespaces for which numbers mean something.
     world: String,
     /// The keeper and its start time.
     keeper: (u32, u64),
@@ -192,10 +192,11 @@ fn is_owner(pid: u32, path: &Path) -> bool {
     process.is_ok_and(|process| file.is_ok_and(|file| file.uid() == process.uid()))
 }
 
-/// Names this boot and the name space of System V numbers.
+/// Names this boot and the namespaces of System V numbers and of process numbers.
 fn world() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    format!("{} {}", boot.trim(), namespace("self").display())
+    let processes = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    format!("{} {} {}", boot.trim(), namespace("self").display(), processes.display())
 }
 
 /// The namespace of a process's System V objects.

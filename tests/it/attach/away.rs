@@ -11,12 +11,15 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-/// The server, and how its owner enters it.
+/// The server, and what it was started from.
 pub(crate) struct Away {
     place: RunPlace,
     keeper: Keeper,
+    installed: Installed,
+    build: Build,
+    config: Config,
+    data: PathBuf,
     pub(crate) server: Option<Server>,
-    owner: Target,
 }
 
 fn exe() -> &'static Path {
@@ -49,38 +52,68 @@ impl Away {
             ..Config::default()
         };
         let data = place.folder_for_data("data").unwrap().join("away");
-        let server = started(&place, &keeper, &installed, (&build, &config, &data));
-        let owner = server.target().clone();
-        Self { place, keeper, server: Some(server), owner }
+        let mut away = Self { place, keeper, installed, build, config, data, server: None };
+        dbms::initialise(&away.launch(), &away.keeper).unwrap();
+        away.start_again();
+        away
+    }
+
+    fn launch(&self) -> Launch<'_> {
+        let Self { installed, config, build, data, place, .. } = self;
+        Launch { installed, config, build, data, place, label: "away" }
+    }
+
+    /// Starts it on the data that it left.
+    pub(crate) fn start_again(&mut self) {
+        let mut driver = Driver::spawn(exe(), &Stop::default()).unwrap();
+        let ready = &mut |target: &Target| ask(&mut driver, target);
+        self.server = Some(dbms::start(&self.launch(), &self.keeper, ready).unwrap());
+    }
+
+    /// How its owner enters it.
+    fn owner(&self) -> &Target {
+        self.server.as_ref().unwrap().target()
     }
 
     pub(crate) fn port(&self) -> u16 {
-        let Endpoint::Port(port) = self.owner.endpoint else { panic!("no port") };
+        let Endpoint::Port(port) = self.owner().endpoint else { panic!("no port") };
         port
     }
 
     /// The certificate that its clients must trust.
     pub(crate) fn certificate(&self) -> &str {
-        &self.owner.tls.as_ref().unwrap().certificate
+        &self.owner().tls.as_ref().unwrap().certificate
     }
 
     /// Executes statements of its owner.
     pub(crate) fn execute(&self, statements: &[&str]) {
         let mut driver = Driver::spawn(exe(), &Stop::default()).unwrap();
-        ask(&mut driver, &self.owner).unwrap();
+        ask(&mut driver, self.owner()).unwrap();
         statements.iter().for_each(|sql| drop(driver.query(sql).unwrap()));
     }
 
     /// The first value of a question of its owner.
     pub(crate) fn value(&self, sql: &str) -> Option<String> {
-        let mut driver = Driver::spawn(exe(), &Stop::default()).unwrap();
-        ask(&mut driver, &self.owner).unwrap();
-        driver.query(sql).unwrap().into_iter().flatten().flatten().next()
+        first_value(self.owner(), sql).unwrap()
+    }
+
+    /// The same in another database.
+    pub(crate) fn value_in(&self, database: &str, sql: &str) -> Result<Option<String>, String> {
+        first_value(&Target { database: database.to_owned(), ..self.owner().clone() }, sql)
+    }
+
+    /// Connections to a database.
+    pub(crate) fn connections(&self, database: &str) -> u64 {
+        let sql = match self.owner().protocol.as_str() {
+            "postgres" => "SELECT COUNT(*) FROM pg_stat_activity WHERE datname",
+            _ => "SELECT COUNT(*) FROM information_schema.processlist WHERE db",
+        };
+        self.value(&format!("{sql} = '{database}'")).unwrap().parse().unwrap()
     }
 
     /// Databases whose name begins as those of dbdyno do.
     pub(crate) fn databases(&self) -> Option<String> {
-        self.value(match self.owner.protocol.as_str() {
+        self.value(match self.owner().protocol.as_str() {
             "postgres" => "SELECT datname FROM pg_database WHERE datname LIKE 'dbdyno\\__%'",
             _ => {
                 "SELECT schema_name FROM information_schema.schemata \
@@ -90,16 +123,11 @@ impl Away {
     }
 }
 
-fn started(
-    place: &RunPlace,
-    keeper: &Keeper,
-    installed: &Installed,
-    (build, config, data): (&Build, &Config, &PathBuf),
-) -> Server {
-    let launch = Launch { installed, config, build, data, place, label: "away" };
-    dbms::initialise(&launch, keeper).unwrap();
+fn first_value(target: &Target, sql: &str) -> Result<Option<String>, String> {
     let mut driver = Driver::spawn(exe(), &Stop::default()).unwrap();
-    dbms::start(&launch, keeper, &mut |target| ask(&mut driver, target)).unwrap()
+    ask(&mut driver, target).map_err(|error| format!("{error:?}"))?;
+    let rows = driver.query(sql).map_err(|error| error.to_string())?;
+    Ok(rows.into_iter().flatten().flatten().next())
 }
 
 fn setting(text: &str) -> Setting {

@@ -31,8 +31,7 @@ fn traces(pids: &[u32], semaphores_before: &BTreeSet<String>) -> Traces {
         let shared = maps.lines().filter_map(|line| line.find("/dev/shm/").map(|at| &line[at..]));
         let is_there = |path: &&str| Path::new(&format!("/proc/{pid}/root{path}")).exists();
         traces.shared_files.extend(shared.filter(is_there).map(PathBuf::from));
-        let group = cgroup_root().join(format!("dbdyno-{pid}"));
-        traces.groups.extend(Some(group).filter(|group| group.exists()));
+        traces.groups.extend(groups_of(*pid));
     }
     for (space, member) in &traces.namespaces {
         for line in table(*member, "shm") {
@@ -75,6 +74,16 @@ fn semaphores(pids: &[u32]) -> BTreeSet<String> {
         found.extend(ids.map(|id| format!("{} {id}", space.display())));
     }
     found
+}
+
+/// The control group of a run whose keeper is a process.
+fn groups_of(keeper: u32) -> impl Iterator<Item = PathBuf> {
+    let end = format!("-{keeper}");
+    let entries = std::fs::read_dir(cgroup_root()).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(move |path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("dbdyno-") && name.ends_with(&end)
+    })
 }
 
 fn cgroup_root() -> PathBuf {
