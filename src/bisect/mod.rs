@@ -181,8 +181,9 @@ impl Bisection<'_> {
         if !found.ends_differ && runs >= TRIES && !state.has_decided() {
             let (low, high) = found.interval;
             bail!(
-                "the ends do not differ in `{}` of `{}`: ratio {:.4} (at 99 %: {low:.4}–{high:.4}) \
-                 over {}; there is nothing to bisect, or `--set blocks=N` with more blocks shows it",
+                "the ends do not differ in `{}` of `{}`: ratio {:.4} (at 99 %: \
+                 {low:.4}–{high:.4}) over {}; there is nothing to bisect, or `--set blocks=N` with \
+                 more blocks shows it",
                 metric.name,
                 self.test,
                 found.ratio,

@@ -30,8 +30,8 @@ impl std::fmt::Display for Ending {
     }
 }
 
-/// Names a process among all on this host: its number with that of the namespace which gave it. In a
-/// container the numbers of processes outside are nobody's, or somebody else's.
+/// Names a process among all on this host: its number and that of the namespace which gave it. In
+/// a container the numbers of processes outside are nobody's, or somebody else's.
 pub(crate) fn host_wide(pid: u32) -> String {
     let namespace = fs_err::metadata("/proc/self/ns/pid").map_or(0, |about| about.ino());
     format!("{namespace}-{pid}")
