@@ -1,6 +1,7 @@
 //! From records to a rendered comparison: the few steps that `run` and `compare` share.
 
 use crate::{
+    across::{self, Across},
     best,
     choice::{self, Choice},
     details, imports,
@@ -11,7 +12,7 @@ use crate::{
 };
 use analysis::{Comparison, Design, Input, Observations};
 use anyhow::Context;
-use model::{imported::ImportedValue, mark::Mark, metric::Metric, state};
+use model::{imported::ImportedValue, mark::Mark, metric::Metric, plan::Plan, state};
 use report::{Details, Rendered, Report, Screen, View};
 use std::{
     collections::BTreeSet,
@@ -35,6 +36,8 @@ const ALONE: &str = "there is only one variant, so nothing is compared: put both
 pub(crate) struct Request {
     /// A variant's label; the experiment's baseline if absent.
     pub(crate) base: Option<String>,
+    /// A factor whose levels, phases of one server, are compared with each other.
+    pub(crate) across: Option<String>,
     /// Another variant that the report compares with too.
     pub(crate) second_base: Option<String>,
     /// Names of metrics; the usual ones if empty.
@@ -55,6 +58,7 @@ impl Default for Request {
     fn default() -> Self {
         Self {
             base: None,
+            across: None,
             second_base: None,
             metrics: Vec::new(),
             format: TABLE.to_owned(),
@@ -96,7 +100,7 @@ pub(crate) fn report(
     let request = &Request { metrics, ..request.clone() };
     server_state::add(results, &mut stored.slices, &request.metrics)?;
     let format = report::format::find(&request.format);
-    let detailed = format.is_some_and(|format| format.shows_details);
+    let detailed = format.is_some_and(|format| format.shows_details) && request.across.is_none();
     let mut comparisons = Vec::new();
     let mut all_details = Vec::new();
     // Charts and histories are those of one run.
@@ -355,13 +359,19 @@ pub(crate) fn observed(
 ) -> anyhow::Result<(Design, Observations)> {
     let run = run_of(slices);
     let plan = results.plan_of(run)?;
-    let mut design = Design::of(&plan);
-    if let Some(blocks) = results.state_of(run, runner::PERMITTED_BLOCKS)? {
-        design.end_after(blocks);
-    }
+    let design = design_of(results, run, &plan)?;
     let mut observations = observed_in(&design, slices);
     observations.noise = noise::of_run(results, run, &plan, bank)?;
     Ok((design, observations))
+}
+
+/// The design of a run, which may have ended before its last look.
+fn design_of(results: &Results, run: &str, plan: &Plan) -> anyhow::Result<Design> {
+    let mut design = Design::of(plan);
+    if let Some(blocks) = results.state_of(run, runner::PERMITTED_BLOCKS)? {
+        design.end_after(blocks);
+    }
+    Ok(design)
 }
 
 /// What slices tell, the phases being those of `design`.
@@ -428,7 +438,8 @@ fn compare(
     request: &Request,
 ) -> anyhow::Result<Compared> {
     let names: Vec<&str> = runs.iter().copied().map(run_of).collect();
-    let (mut design, observations, said) = match runs {
+    let plan = results.plan_of(names.first().copied().unwrap_or_default())?;
+    let (mut design, mut observations, said) = match runs {
         [slices] => {
             let (design, observations) = observed(results, slices, &request.bank)?;
             (design, observations, None)
@@ -439,13 +450,26 @@ fn compare(
             (design, observations, Some(said))
         }
     };
+    if let Some(factor) = &request.across {
+        let across = Across::of(&plan, factor)?;
+        design = across.design(design);
+        observations = across.observed(&design, runs.iter().copied().flatten());
+    }
     if let Some(base) = &request.base {
         design = against(design, base, "--base", request)?;
     }
     let mut comparison = analysis::compare(&observations, &design);
     comparison.warnings.extend(said);
+    comparison.warnings.extend(request.across.as_deref().map(across::warning));
     if comparison.subjects.len() == 1 {
-        comparison.warnings.push(ALONE.to_owned());
+        let other = across::factors(&plan).next().map(|one| {
+            format!(
+                "there is only one variant: its levels of `{0}` are compared by `dbdyno compare \
+                 --across {0}`",
+                one.name
+            )
+        });
+        comparison.warnings.push(other.unwrap_or_else(|| ALONE.to_owned()));
     }
     let mut trials = Vec::new();
     for run in &names {
@@ -457,7 +481,6 @@ fn compare(
     let known = trials.iter().map(|trial| (&trial.header, &trial.environment));
     comparison.warnings.extend(analysis::residue(known));
     let headers = || trials.iter().map(|trial| &trial.header);
-    let plan = results.plan_of(names.first().copied().unwrap_or_default())?;
     let build = |subject: &str| {
         let known = plan.subjects.iter().find(|known| known.label == subject)?;
         known.levels.get("build").cloned()

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod across;
 mod args;
 mod best;
 mod bisect;

@@ -24,6 +24,7 @@ pub(super) const VERB: Verb = Verb {
     examples: &[
         ("dbdyno compare", "The latest run of each experiment as a table"),
         ("dbdyno compare --base mysql-8.0.46 --metric latency_us_p99", "Another base, one metric"),
+        ("dbdyno compare --across clients", "Many clients against few, on each server"),
         ("dbdyno compare 20260801T", "An earlier run"),
         ("dbdyno compare 20260801T 20260802T", "A run with an earlier one of the same experiment"),
         ("dbdyno compare --format json > comparison.json", "Every metric, for a program"),
@@ -45,6 +46,10 @@ struct Arguments {
     /// Compare with this variant instead of the experiment's baseline
     #[arg(long, value_name = "NAME")]
     base: Option<String>,
+    /// Compare the levels of this factor with each other on each server, instead of servers: number
+    /// of clients, a parameter, `mode`
+    #[arg(long, value_name = "FACTOR", conflicts_with_all = ["new", "insert_benchmark"])]
+    across: Option<String>,
     #[command(flatten)]
     choice: ChoiceArgs,
     #[command(flatten)]
@@ -125,6 +130,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let results = Results::open(&arguments.results.results)?.snapshot();
     let request = comparison::Request {
         base: arguments.base,
+        across: arguments.across,
         second_base: None,
         metrics: arguments.metric,
         format: arguments.format,

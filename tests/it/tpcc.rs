@@ -12,7 +12,7 @@ fn experiment(factors: &str) -> String {
 }
 
 /// Runs transactions and checks what can be checked without a clock.
-fn check(builds: &str, clients: &str, variants: &[&str]) {
+fn check(builds: &str, clients: &str, variants: &[&str]) -> Lab {
     let lab = Lab::with_small_logs();
     lab.write("small.toml", &experiment(&format!("build = [{builds}]\nclients = [{clients}]\n")));
     lab.succeed(&["run", "small.toml", "--counts", "none", "--progress", "none"]);
@@ -35,11 +35,28 @@ fn check(builds: &str, clients: &str, variants: &[&str]) {
         assert!((25.0..32.0).contains(&statements), "{variant}: {statements}");
         assert!(metric("new_orders_per_minute") > 0.0, "{variant}");
     }
+    lab
 }
 
 #[test]
-fn sqlite_keeps_its_tables_consistent() {
-    check("\"sqlite\"", "1, 4", &["sqlite"]);
+fn sqlite_keeps_its_tables_consistent_and_clients_are_compared_with_one() {
+    let lab = check("\"sqlite\"", "1, 4", &["sqlite"]);
+    let across = lab.succeed(&["compare", "--across", "clients", "--format", "json"]);
+    let across: serde_json::Value = serde_json::from_str(&across).unwrap();
+    let rows = across["comparisons"].as_array().unwrap();
+    let rate = rows.iter().find(|row| row["metric"] == "ops_per_second").unwrap();
+    assert_eq!(rate["phase"], "tpcc");
+    let apart = lab.comparison();
+    for (clients, [name, value]) in [(1, ["base", "base_value"]), (4, ["variant", "value"])] {
+        assert_eq!(rate[name], format!("sqlite-bundled.clients{clients}"));
+        let is_own = |row: &&serde_json::Value| {
+            row["phase"] == format!("tpcc.clients{clients}") && row["metric"] == rate["metric"]
+        };
+        let own = apart["bases"].as_array().unwrap().iter().find(is_own).unwrap();
+        assert_eq!(rate[value], own["value"]);
+    }
+    let quotient = rate["value"].as_f64().unwrap() / rate["base_value"].as_f64().unwrap();
+    assert!((rate["ratio"].as_f64().unwrap() / quotient - 1.0).abs() < 1e-6, "{rate}");
 }
 
 #[test]

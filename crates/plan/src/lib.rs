@@ -52,6 +52,7 @@ pub use expand::{plan, plan_against_itself};
 pub use layers::Overrides;
 pub use limits::NAME_MAX;
 pub use notes::{NOTES, notes_in};
+pub use phases::in_names;
 pub use render::render;
 pub use suggest::hint;
 pub use wire::{

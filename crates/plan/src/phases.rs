@@ -216,12 +216,16 @@ fn name(draft: &Draft, entry: &DraftPhase, levels: &Levels) -> String {
     }
     for Factor { name: factor, levels: all } in &draft.experiment.factors {
         match levels.get(factor) {
-            Some(level) if all.len() > 1 && factor == MODE => name = format!("{name}.{level}"),
-            Some(level) if all.len() > 1 => name = format!("{name}.{factor}{level}"),
+            Some(level) if all.len() > 1 => name = format!("{name}.{}", in_names(factor, level)),
             _ => {}
         }
     }
     name
+}
+
+/// What names of phases say of a level of a factor.
+pub fn in_names(factor: &str, level: &str) -> String {
+    if factor == MODE { level.to_owned() } else { format!("{factor}{level}") }
 }
 
 /// The range that the experiment chooses for a phase by a factor or a parameter, if it does.

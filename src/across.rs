@@ -1,0 +1,125 @@
+//! Levels of a factor that needs no start of its own, compared with each other: its phases run on
+//! one server, one after the other, and here become variants of one phase.
+
+use crate::comparison::observed_in;
+use analysis::{Design, Observations};
+use anyhow::bail;
+use model::{
+    experiment::Factor,
+    plan::{Phase, Plan},
+};
+use std::collections::BTreeMap;
+use store::StoredSlice;
+
+/// How phases and variants are called in such a comparison.
+#[derive(Debug)]
+pub(crate) struct Across {
+    factor: String,
+    /// Each variant with its base, in the plan's order.
+    subjects: Vec<(String, Option<String>)>,
+    /// The phases that differ in the factor, by their names.
+    phases: BTreeMap<String, Moved>,
+}
+
+/// What becomes of a phase.
+#[derive(Debug, PartialEq)]
+struct Moved {
+    /// Its name without the level.
+    phase: String,
+    /// The level as variants are called after it.
+    level: String,
+}
+
+impl Across {
+    /// The levels of a factor of a plan, each against the base's level on the same server. Fails
+    /// where the factor has no phases of its own.
+    pub(crate) fn of(plan: &Plan, factor: &str) -> anyhow::Result<Self> {
+        let Some(known) = factors(plan).find(|one| one.name == factor) else {
+            let known: Vec<String> = factors(plan).map(|one| format!("`{}`", one.name)).collect();
+            bail!(
+                "`--across {factor}`: no factor of `{}` with several levels on one server; {}",
+                plan.experiment.name,
+                match known.as_slice() {
+                    [] => "there is none".to_owned(),
+                    known => format!("there are: {}", known.join(", ")),
+                }
+            );
+        };
+        let base = plan.experiment.baseline.get(factor).or(known.levels.first());
+        let subjects = plan.subjects.iter().flat_map(|subject| {
+            let name = |level: &String| subject_at(&subject.label, &plan::in_names(factor, level));
+            let base = base.map(name);
+            known.levels.iter().map(move |level| {
+                let own = name(level);
+                let base = base.clone().filter(|base| *base != own);
+                (own, base)
+            })
+        });
+        let phases = plan.phases.iter().filter_map(|phase| moved(phase, factor)).collect();
+        Ok(Self { factor: factor.to_owned(), subjects: subjects.collect(), phases })
+    }
+
+    /// The design of the comparison.
+    pub(crate) fn design(&self, of_plan: Design) -> Design {
+        let facts = |(name, moved): (&String, &Moved)| {
+            Some((moved.phase.clone(), of_plan.phases.get(name)?.clone()))
+        };
+        let phases = self.phases.iter().filter_map(facts).collect();
+        Design { subjects: self.subjects.clone(), phases, ..of_plan }
+    }
+
+    /// What slices tell. Where clients or ranges are compared, a phase has none of its own.
+    pub(crate) fn observed<'a>(
+        &self,
+        design: &Design,
+        slices: impl Iterator<Item = &'a StoredSlice>,
+    ) -> Observations {
+        let mut found = observed_in(design, &self.slices(slices));
+        for measurement in &mut found.measurements {
+            match self.factor.as_str() {
+                "clients" => measurement.clients = 0,
+                "range" => measurement.range = None,
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// The slices of phases that differ in the factor.
+    fn slices<'a>(&self, slices: impl Iterator<Item = &'a StoredSlice>) -> Vec<StoredSlice> {
+        let renamed = |stored: &StoredSlice| {
+            let moved = self.phases.get(&stored.slice.phase)?;
+            let mut stored = stored.clone();
+            stored.slice.subject = subject_at(&stored.slice.subject, &moved.level);
+            stored.slice.phase.clone_from(&moved.phase);
+            Some(stored)
+        };
+        slices.filter_map(renamed).collect()
+    }
+}
+
+/// The name of a server at a level.
+fn subject_at(subject: &str, level: &str) -> String {
+    format!("{subject}.{level}")
+}
+
+fn moved(phase: &Phase, factor: &str) -> Option<(String, Moved)> {
+    let level = plan::in_names(factor, phase.levels.get(factor)?);
+    let (before, after) = phase.name.rsplit_once(&format!(".{level}"))?;
+    let is_whole = after.is_empty() || after.starts_with('.');
+    is_whole.then(|| (phase.name.clone(), Moved { phase: format!("{before}{after}"), level }))
+}
+
+/// What a reader of the comparison must know.
+pub(crate) fn warning(factor: &str) -> String {
+    format!(
+        "levels of `{factor}` are measured one after the other on each server, always in this \
+         order: where a test writes, a later one finds the tables that the earlier have left"
+    )
+}
+
+/// The factors whose levels phases of one server have.
+pub(crate) fn factors(plan: &Plan) -> impl Iterator<Item = &Factor> {
+    let factors = plan.experiment.factors.iter();
+    factors.filter(|one| !plan::restarts(&one.name) && one.levels.len() > 1)
+}
