@@ -166,6 +166,16 @@ fn shared<'a>(labels: &[&'a str]) -> (&'a str, &'a str) {
         split.iter().all(|own| end(own) == end(&split[0]))
     };
     let after = (0..least - before).rev().find(ends).unwrap_or(0);
+    // Where mere numbers would be left, the word that says of what stays.
+    let is_number = |own: &Vec<&str>| {
+        let left = own[before..own.len() - after].concat();
+        trimmed(&left).chars().all(|c| c.is_ascii_digit())
+    };
+    let ends_level = |count: &usize| split[0][..*count].last().is_none_or(|p| p.ends_with('.'));
+    let before = match split.iter().any(is_number) {
+        true => (0..before).rev().find(ends_level).unwrap_or(0),
+        false => before,
+    };
     let length = |parts: &[&str]| parts.iter().map(|part| part.len()).sum::<usize>();
     let (head, tail) = (length(&split[0][..before]), length(&split[0][split[0].len() - after..]));
     (&first[..head], &first[first.len() - tail..])
@@ -234,6 +244,12 @@ mod tests {
             &["postgres-18.1.default.long", "postgres-18.1.default.long.tuned"],
             &[],
             &["long", "long.tuned"],
+        );
+        // A number alone would not say of what.
+        check(
+            &["mariadb-10.11.19.MALLOC_ARENA_MAX-1", "mariadb-10.11.19.MALLOC_ARENA_MAX-8"],
+            &[],
+            &["MALLOC_ARENA_MAX-1", "MALLOC_ARENA_MAX-8"],
         );
         check(&["ä.very.long.label.of.one", "ä.very.long.label.of.zwö"], &[], &["one", "zwö"]);
     }
