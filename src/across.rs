@@ -1,15 +1,15 @@
 //! Levels of a factor that needs no start of its own, compared with each other: its phases run on
 //! one server, one after the other, and here become variants of one phase.
 
-use crate::comparison::observed_in;
+use crate::comparison::{by_run, observed_in, run_of};
 use analysis::{Design, Observations};
-use anyhow::bail;
+use anyhow::{anyhow, bail, ensure};
 use model::{
     experiment::Factor,
     plan::{Phase, Plan},
 };
-use std::collections::BTreeMap;
-use store::StoredSlice;
+use std::collections::{BTreeMap, BTreeSet};
+use store::{Results, Stored, StoredSlice};
 
 /// How phases and variants are called in such a comparison.
 #[derive(Debug)]
@@ -108,6 +108,24 @@ fn moved(phase: &Phase, factor: &str) -> Option<(String, Moved)> {
     let (before, after) = phase.name.rsplit_once(&format!(".{level}"))?;
     let is_whole = after.is_empty() || after.starts_with('.');
     is_whole.then(|| (phase.name.clone(), Moved { phase: format!("{before}{after}"), level }))
+}
+
+/// Leaves the runs whose levels of a factor can be compared. Fails where there are none.
+pub(crate) fn only(results: &Results, stored: &mut Stored, factor: &str) -> anyhow::Result<()> {
+    let mut kept = BTreeSet::new();
+    let mut lacking =
+        anyhow!("`--across {factor}` takes runs, and here are imported archives only");
+    for slices in by_run(&stored.slices) {
+        let run = run_of(slices);
+        match Across::of(&results.plan_of(run)?, factor) {
+            Ok(_) => drop(kept.insert(run.to_owned())),
+            Err(error) => lacking = error,
+        }
+    }
+    ensure!(!kept.is_empty(), lacking);
+    stored.slices.retain(|stored| kept.contains(&stored.run));
+    stored.imported.clear();
+    Ok(())
 }
 
 /// What a reader of the comparison must know.

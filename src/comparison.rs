@@ -96,6 +96,9 @@ pub(crate) fn report(
     // One that cannot be read is named, also where nothing here would use it.
     request.bank.read(results.dir())?;
     chosen_archives(&mut stored, &request.choice)?;
+    if let Some(factor) = &request.across {
+        across::only(results, &mut stored, factor)?;
+    }
     let metrics = server_state::named(results, &stored.slices, &request.metrics)?;
     let request = &Request { metrics, ..request.clone() };
     server_state::add(results, &mut stored.slices, &request.metrics)?;
