@@ -133,17 +133,7 @@ pub(crate) fn report(
             warn_of_earlier_run(&mut comparisons, &all_details);
         }
     }
-    let mut imported = stored.imported.into_iter().peekable();
-    while let Some(first) = imported.next() {
-        let run = first.measurement.run.clone();
-        let mut values = Vec::with_capacity(imported.size_hint().0 + 1);
-        values.push(first);
-        while let Some(next) = imported.next_if(|value| value.measurement.run == run) {
-            values.push(next);
-        }
-        let own = details::of_import(results, &run, &values)?;
-        let measurements = values.into_iter().map(|value| value.measurement).collect();
-        let compared = imports::compare(results, (&run, measurements), request)?;
+    for (compared, own) in imports::compared(results, stored.imported, request)? {
         all_details.push(if detailed { compared.with_more(own, request)? } else { own });
         comparisons.push(compared.comparison);
     }
@@ -399,7 +389,11 @@ pub(crate) struct Compared {
 
 impl Compared {
     /// The details with the comparisons of the same values that only the report shows.
-    fn with_more(&self, mut details: Details, request: &Request) -> anyhow::Result<Details> {
+    pub(crate) fn with_more(
+        &self,
+        mut details: Details,
+        request: &Request,
+    ) -> anyhow::Result<Details> {
         let compared = |design: Design| analysis::compare(&self.observations, &design);
         if self.design.subjects.len() > 2 {
             details.steps = Some(compared(self.design.clone().consecutive()));

@@ -1,10 +1,17 @@
 //! The values of an imported archive as a comparison.
 
-use crate::comparison::{Compared, Request, against};
+use crate::{
+    comparison::{Compared, Request, against},
+    details,
+};
 use analysis::{Comparison, Design, Observations, PhaseResult};
 use model::{
-    imported::ImportHeader, measurement::Measurement, number::counted, record::SliceState,
+    imported::{ImportHeader, ImportedValue},
+    measurement::Measurement,
+    number::counted,
+    record::SliceState,
 };
+use report::Details;
 use std::collections::BTreeSet;
 use store::Results;
 
@@ -15,8 +22,31 @@ const ALONE: &str = "there is only one variant, so nothing is compared: import t
 /// How many tests a warning names.
 const NAMED: usize = 4;
 
+/// The comparison of each import, whose values the store gives one after the other, with what is
+/// known beside its values.
+pub(crate) fn compared(
+    results: &Results,
+    values: Vec<ImportedValue>,
+    request: &Request,
+) -> anyhow::Result<Vec<(Compared, Details)>> {
+    let mut found = Vec::new();
+    let mut values = values.into_iter().peekable();
+    while let Some(first) = values.next() {
+        let run = first.measurement.run.clone();
+        let mut own = Vec::with_capacity(values.size_hint().0 + 1);
+        own.push(first);
+        while let Some(next) = values.next_if(|value| value.measurement.run == run) {
+            own.push(next);
+        }
+        let details = details::of_import(results, &run, &own)?;
+        let measurements = own.into_iter().map(|value| value.measurement).collect();
+        found.push((compare(results, (&run, measurements), request)?, details));
+    }
+    Ok(found)
+}
+
 /// Compares the values of an import with the base that it has, or that is asked for.
-pub(crate) fn compare(
+fn compare(
     results: &Results,
     (run, mut measurements): (&str, Vec<Measurement>),
     request: &Request,
