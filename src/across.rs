@@ -141,3 +141,65 @@ pub(crate) fn factors(plan: &Plan) -> impl Iterator<Item = &Factor> {
     let factors = plan.experiment.factors.iter();
     factors.filter(|one| !plan::restarts(&one.name) && one.levels.len() > 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::versions::HostVersions;
+    use dbms::Places;
+    use plan::Overrides;
+
+    fn plan_of(set: &[&str]) -> Plan {
+        let catalog = plan::Catalog::embedded().unwrap();
+        let set = set.iter().map(|text| (*text).to_owned()).collect();
+        let overrides = Overrides { set, seed: Some(1), ..Overrides::default() };
+        let draft = plan::load_experiment("quickstart", &catalog, &overrides).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let places = Places::at(folder.path(), None).unwrap();
+        plan::plan(&draft, &catalog, &HostVersions { places: &places }).unwrap()
+    }
+
+    #[test]
+    fn levels_become_variants_of_one_phase_and_the_other_factors_stay() {
+        let plan = plan_of(&[
+            "factors.clients=[1, 16]",
+            "factors.mode=[\"prepared\", \"text\"]",
+            "baseline.clients=\"16\"",
+            "workloads=[\"point-query\"]",
+        ]);
+        let check = |factor: &str, pairs: [(&str, Option<&str>); 2], phases: &[[&str; 2]]| {
+            let found = Across::of(&plan, factor).unwrap();
+            let label = &plan.subjects[0].label;
+            let named = |level: &str| format!("{label}.{level}");
+            let expected = pairs.map(|(own, base)| (named(own), base.map(named)));
+            assert_eq!(found.subjects[..2], expected);
+            let moved = found.phases.iter().map(|(name, moved)| [name.as_str(), &moved.phase]);
+            assert_eq!(moved.collect::<Vec<_>>(), phases);
+            let design = found.design(Design::of(&plan));
+            let names: BTreeSet<&str> = phases.iter().map(|[_, phase]| *phase).collect();
+            assert!(design.phases.keys().map(String::as_str).eq(names));
+        };
+        check(
+            "clients",
+            [("clients1", Some("clients16")), ("clients16", None)],
+            &[
+                ["point-query.clients1.prepared", "point-query.prepared"],
+                ["point-query.clients1.text", "point-query.text"],
+                ["point-query.clients16.prepared", "point-query.prepared"],
+                ["point-query.clients16.text", "point-query.text"],
+            ],
+        );
+        check(
+            "mode",
+            [("prepared", None), ("text", Some("prepared"))],
+            &[
+                ["point-query.clients1.prepared", "point-query.clients1"],
+                ["point-query.clients1.text", "point-query.clients1"],
+                ["point-query.clients16.prepared", "point-query.clients16"],
+                ["point-query.clients16.text", "point-query.clients16"],
+            ],
+        );
+        let refused = |factor: &str| Across::of(&plan, factor).unwrap_err().to_string();
+        assert!(refused("build").ends_with("there are: `clients`, `mode`"), "{}", refused("build"));
+    }
+}
