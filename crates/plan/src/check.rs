@@ -5,6 +5,7 @@ use crate::{
     draft::{ONE_LEVEL, restarts},
     error::Error,
     explain::shown,
+    ladder::LEVELS_MAX,
     limits::{CONNECTIONS_MAX, NAME_MAX},
     subjects::BASE_CONFIG,
     suggest,
@@ -54,8 +55,8 @@ fn fits(factor: &str, level: &str) -> Result<(), String> {
         "clients" => (
             number.is_some_and(|clients| (1..=CONNECTIONS_MAX).contains(&clients)),
             format!(
-                "a whole number of at least 1 and at most {CONNECTIONS_MAX}, or a ladder of them \
-                 such as `1..64*2`"
+                "a whole number of at least 1 and at most {CONNECTIONS_MAX}, or a ladder of at \
+                 most {LEVELS_MAX} of them such as `1..64*2`"
             ),
         ),
         MODE => (mode_named(level).is_some(), "`prepared` or `text`".to_owned()),

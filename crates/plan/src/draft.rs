@@ -252,6 +252,11 @@ pub(crate) const ONE_LEVEL: &str = "the phases of this suite build on each other
 /// The suite that is named, or one made of the list of workloads.
 fn suite(layers: &Layers, catalog: &Catalog) -> Result<Suite, Error> {
     let wire = &layers.wire;
+    if let Some(index) = wire.workloads.iter().flatten().position(|name| name.trim().is_empty()) {
+        let place = layers.place(&["workloads", &index.to_string()]);
+        let reason = "a workload has no name; `dbdyno list workloads` has the names".to_owned();
+        return Err(Error::Invalid { place, reason });
+    }
     let mut seen = BTreeSet::new();
     if let Some(again) = wire.workloads.iter().flatten().find(|name| !seen.insert(*name)) {
         let reason = format!("the workload `{again}` is listed twice; remove one");
@@ -479,8 +484,15 @@ fn servers(layers: &Layers) -> Result<BTreeMap<String, Build>, Error> {
 
 /// Names of builds become names of folders and columns.
 fn check_name(name: &str) -> Result<(), Error> {
-    let good = |byte: u8| byte.is_ascii_alphanumeric() || b"._+-@".contains(&byte);
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || b"._+-".contains(&byte);
     limits::check_name("server", name)?;
+    if name.contains('@') {
+        let reason = format!(
+            "`{name}` reads as a version of a product, and `[servers]` describes builds: use a \
+             name without `@`, or leave the table out and name the version in `factors.build`"
+        );
+        return Err(Error::Invalid { place: Location::default(), reason });
+    }
     if !name.is_empty() && !name.starts_with(['.', '-']) && name.bytes().all(good) {
         return Ok(());
     }

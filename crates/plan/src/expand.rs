@@ -4,6 +4,7 @@ use crate::{
     Catalog, Draft, Versions, coded, connections,
     error::{Error, Location},
     estimate::estimate,
+    limits,
     order::{self, Shape, Turns},
     phases::phases,
     scripts,
@@ -132,12 +133,16 @@ fn ordered(draft: &Draft, versions: &dyn Versions, compared: Compared) -> Result
         PhaseKind::Measure => experiment.rounds,
         PhaseKind::Warmup | PhaseKind::Settle | PhaseKind::Index => 1,
     });
+    let rounds: Vec<u32> = rounds.collect();
+    let per_block = rounds.iter().map(|count| u64::from(*count)).sum::<u64>();
+    limits::check_slices(u64::from(experiment.blocks), per_block, subjects.len() as u64)
+        .map_err(|error| error.at(draft.places.of(&["blocks"])))?;
     let blocks = order::blocks(Shape {
         seed: experiment.seed,
         blocks: experiment.blocks,
         loads: experiment.loads,
         subjects: subjects.len(),
-        rounds: &rounds.collect::<Vec<u32>>(),
+        rounds: &rounds,
         turns,
     });
     let mut plan = Plan {

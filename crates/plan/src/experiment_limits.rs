@@ -68,7 +68,13 @@ pub(crate) fn check(experiment: &Experiment, layers: &Layers) -> Result<(), Erro
         |key: &str, reason: String| Error::Invalid { place: layers.place(&[key]), reason };
     for (key, value, most) in counts {
         if value == 0 || value > most {
-            let reason = format!("`{key}` must be a whole number from 1 to {most}, not `{value}`");
+            let of_tables = match (key, experiment.tables) {
+                ("rows", 2..) => format!(" in each of {} tables", experiment.tables),
+                _ => String::new(),
+            };
+            let reason = format!(
+                "`{key}`{of_tables} must be a whole number from 1 to {most}, not `{value}`"
+            );
             return Err(invalid(key, reason));
         }
     }

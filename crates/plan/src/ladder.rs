@@ -4,7 +4,7 @@
 use model::number::whole;
 
 /// Levels of one ladder, at most: more than any plan can measure.
-const LEVELS_MAX: usize = 100;
+pub(crate) const LEVELS_MAX: usize = 100;
 
 /// The levels of a ladder: from its first number on, each by the factor or the step larger than the
 /// one before, up to its last number. None if the text is none, or if it would not end.

@@ -9,6 +9,8 @@ use crate::{
 pub(crate) const COUNT_MAX: u64 = 10_000;
 /// Largest number of rows in all tables together.
 pub(crate) const ROWS_MAX: u64 = 1_000_000_000_000;
+/// Slices of a plan, at most: years of measuring, and their orders take half a gigabyte.
+const SLICES_MAX: u64 = 5_000_000;
 /// Operations per row that age tables, at most: a hundred leave nothing of a load.
 pub(crate) const AGE_MAX: f64 = 100.0;
 /// Longest stretch, seconds: a week.
@@ -54,6 +56,19 @@ impl Rate {
         };
         Err(Error::Invalid { place: Location::default(), reason })
     }
+}
+
+/// Refuses more slices than can be ordered.
+pub(crate) fn check_slices(blocks: u64, of_block: u64, subjects: u64) -> Result<(), Error> {
+    let slices = blocks.saturating_mul(of_block).saturating_mul(subjects);
+    if slices <= SLICES_MAX {
+        return Ok(());
+    }
+    let reason = format!(
+        "{blocks} blocks with {of_block} rounds of all phases on {subjects} variants are {slices} \
+         slices, and at most {SLICES_MAX} can be planned: lower `blocks` or `rounds`"
+    );
+    Err(Error::Invalid { place: Location::default(), reason })
 }
 
 /// Names become folders, columns and rows of tables.

@@ -27,7 +27,7 @@ impl Factor for Allocator {
     }
 
     fn give(&self, level: &str, subject: &mut Subject, places: &Places) -> Result<(), String> {
-        if [OWN, ""].contains(&level) {
+        if level == OWN {
             return Ok(());
         }
         let library = if level.starts_with('/') {

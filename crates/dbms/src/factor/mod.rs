@@ -263,6 +263,7 @@ mod tests {
         check("environment", "JUST_A_NAME", "`JUST_A_NAME` is no variable");
         check("environment", "API_TOKEN=1", "`API_TOKEN` looks like a secret");
         check("transport", "udp", "`udp` is no transport");
+        check("allocator", "", "`` is no allocator: write `jemalloc`, `tcmalloc`");
         check("allocator", "hoard", "`hoard` is no allocator: write `jemalloc`, `tcmalloc`");
         check("allocator", "/no/such.so", "there is no library `/no/such.so`");
         check("allocator", "/etc/passwd", "`/etc/passwd` is no shared library");

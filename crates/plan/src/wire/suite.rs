@@ -272,6 +272,9 @@ impl WirePhase {
             (Some(_), PhaseKind::Settle) => {
                 return Err(Fault::invalid("a settle phase has no workload")).under("workload");
             }
+            (Some(workload), _) if workload.trim().is_empty() => {
+                return Err(Fault::invalid("the workload has no name")).under("workload");
+            }
             (Some(workload), _) => workload,
             (None, PhaseKind::Settle | PhaseKind::Index) => String::new(),
             (None, _) => return Err(Fault::invalid("the phase needs a `workload`")),

@@ -215,7 +215,7 @@ fn factors_and_baseline_fit_each_other() {
         "clients",
         &factor("clients = [\"many\"]"),
         "mine.toml:5`: `clients` must be a whole number of at least 1 and at most 65536, or a \
-         ladder of them such as `1..64*2`, not \
+         ladder of at most 100 of them such as `1..64*2`, not \
          `many`",
     );
     check("mode", &factor("mode = [\"txt\"]"), "`mode` must be `prepared` or `text`, not `txt`");
@@ -224,11 +224,15 @@ fn factors_and_baseline_fit_each_other() {
     check(
         "no clients",
         &factor("clients = [0]"),
-        "`clients` must be a whole number of at least 1 and at most 65536, or a ladder of them \
-         such as `1..64*2`, not `0`",
+        "`clients` must be a whole number of at least 1 and at most 65536, or a ladder of at \
+         most 100 of them such as `1..64*2`, not `0`",
     );
     let twice = GOOD.replace("suite = \"quick\"", "workloads = [\"scan\", \"scan\"]");
     check("workload twice", &twice, "the workload `scan` is listed twice; remove one");
+    let version = format!("{GOOD}\n[servers.\"sqlite@3.46.0\"]\nserver = \"sqlite\"\n");
+    check("a server named like a version", &version, "`sqlite@3.46.0` reads as a version of a");
+    let unnamed = GOOD.replace("suite = \"quick\"", "workloads = [\"scan\", \"\"]");
+    check("workload without a name", &unnamed, "a workload has no name; `dbdyno list workloads`");
     check("level twice", &factor("clients = [1, 1]"), "has the level `1` twice");
     check("rows", &factor("rows = [1, 2]"), "`rows` cannot be a factor");
     let baseline = format!("baseline = {{ build = \"mysql@5.6\" }}\n{GOOD}");

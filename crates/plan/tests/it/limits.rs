@@ -51,6 +51,8 @@ fn what_is_no_count_is_named_with_its_key() {
     check("rows = \"99999999999G\"", "`rows` must be a whole number from 1 to 1000000000000,");
     check("rows = 1e19", "`rows` must be a whole number from 1 to 1000000000000,");
     check("blocks = 5000000000", "`blocks` must be a whole number from 1 to 10000, not");
+    check("blocks = 10000\nrounds = 10000", "slices, and at most 5000000 can be planned: lower");
+    check("rows = 1e12\ntables = 10000", "`rows` in each of 10000 tables must be a whole number");
     check("seed = 99999999999999999999", "a whole number of at most 9223372036854775807, not");
     check("rows = nan", "not `nan`");
     check("rounds = []", "`rounds` must be a whole number that is not negative");
