@@ -484,6 +484,7 @@ fn compare(
     };
     comparison.warnings.extend(analysis::same_binaries(headers(), &build));
     comparison.conditions.extend(analysis::build_differences(headers(), &design));
+    comparison.conditions.extend(plan.wide_ranges());
     if plan.phases.iter().any(|phase| phase.script.writes()) {
         comparison.conditions.extend(analysis::unsynced_commits(headers()));
     }

@@ -1,8 +1,8 @@
 //! What will happen, fully resolved, hashed and in order.
 
 use crate::{
-    Levels, Parameters, experiment::Experiment, schema::Schema, script::Script, subject::Subject,
-    workload::Arrival, workload::Mode,
+    Levels, Parameters, experiment::Experiment, number::counted, schema::Schema, script::Script,
+    subject::Subject, workload::Arrival, workload::Mode,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,30 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// What readers must know of phases whose range is larger than a table, if there are such.
+    pub fn wide_ranges(&self) -> Option<String> {
+        let parameter = |phase: &Phase, name: &str| {
+            phase.parameters.get(name).and_then(|value| u64::try_from(*value).ok())
+        };
+        let wide = |phase: &Phase| {
+            let rows = parameter(phase, "rows").unwrap_or(self.experiment.rows);
+            let range = parameter(phase, "range").filter(|range| *range > rows)?;
+            Some((phase.name.clone(), range, rows))
+        };
+        let measured = self.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
+        let mut wide = measured.filter_map(wide);
+        let (name, range, rows) = wide.next()?;
+        let more = match wide.count() {
+            0 => String::new(),
+            others => format!(", and so do those of {}", counted(others, "other phase")),
+        };
+        Some(format!(
+            "`{name}` asks for ranges of {range} and a table has {}: its operations find \
+             fewer{more}.",
+            counted(rows, "row")
+        ))
+    }
+
     /// The extension that the tables need of servers of a dialect, if there is one.
     pub fn extension(&self, dialect: &str) -> Option<String> {
         self.schemas.iter().find_map(|schema| schema.extension.get(dialect).cloned())

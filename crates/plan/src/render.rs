@@ -287,6 +287,9 @@ fn blocks(text: &mut String, plan: &Plan) -> std::fmt::Result {
             "no verdicts: they need {FEWEST_BLOCKS} blocks (`--set blocks={FEWEST_BLOCKS}`)"
         )?;
     }
+    if let Some(said) = plan.wide_ranges() {
+        writeln!(text, "{said}")?;
+    }
     let shown = if shows_orders(plan) { plan.blocks.as_slice() } else { &[] };
     for block in shown {
         let starts = letters(&block.start_order);
