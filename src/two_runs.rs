@@ -8,8 +8,9 @@ use model::{
     bank::{BankedRun, HostClass},
     number::counted,
     plan::{Phase, Plan},
+    subject::Subject,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use store::{Results, RunInfo, Selection, StoredSlice, StoredTrial};
 
 /// A run and what is known of it.
@@ -34,6 +35,8 @@ pub(crate) fn compare(
     check(&base, &new)?;
     let pairs = pairs(&base, &new)?;
     let subjects = pairs.iter().flat_map(Pair::subjects).collect();
+    let changed: Vec<String> =
+        pairs.iter().filter_map(|pair| pair.changed([&base.plan, &new.plan])).collect();
     base.rename(|label| Some(pairs.iter().find(|pair| pair.base.label == label)?.base.name()));
     new.rename(|label| Some(pairs.iter().find(|pair| pair.new.label == label)?.new.name()));
     let (base_id, new_id) = (base.info.id.clone(), new.info.id.clone());
@@ -59,6 +62,7 @@ pub(crate) fn compare(
     let run = |subject: &str| Some(of_base(subject).to_string());
     comparison.warnings.extend(analysis::same_binaries(headers(), &run));
     comparison.conditions.extend(analysis::build_differences(headers(), &design));
+    comparison.warnings.extend(changed);
     let hosts = [&base, &new].map(|side| &side.info.environment);
     comparison.warnings.extend(analysis::host_differences(hosts[0], hosts[1]));
     let widened = widened(results, &mut comparison, (&base, &pairs), bank)?;
@@ -184,6 +188,45 @@ impl Pair {
     /// The base, and the other one with the name of its base.
     fn subjects(&self) -> [(String, Option<String>); 2] {
         [(self.base.name(), None), (self.new.name(), Some(self.base.name()))]
+    }
+}
+
+/// How many settings a warning names.
+const NAMED: usize = 4;
+
+impl Pair {
+    /// That the two differ in more than their builds, which a comparison of runs is for.
+    fn changed(&self, plans: [&Plan; 2]) -> Option<String> {
+        let of = |plan: &'_ Plan, label: &str| {
+            plan.subjects.iter().find(|subject| subject.label == label).cloned()
+        };
+        let one = of(plans[0], &self.base.label)?;
+        let other = of(plans[1], &self.new.label)?;
+        let values = |subject: &Subject| -> BTreeMap<String, String> {
+            let settings = subject.config.settings.iter();
+            settings.map(|setting| (setting.name.clone(), setting.value.clone())).collect()
+        };
+        let (values, others) = (values(&one), values(&other));
+        let names: BTreeSet<&String> = values.keys().chain(others.keys()).collect();
+        let settings = names.into_iter().filter(|name| values.get(*name) != others.get(*name));
+        let mut differing: Vec<String> = settings.map(|name| format!("`{name}`")).collect();
+        let more = differing.len().saturating_sub(NAMED);
+        differing.truncate(NAMED);
+        if more > 0 {
+            differing.push(counted(more, "other setting"));
+        }
+        let of_start = |subject: &Subject| {
+            let Subject { config, build, .. } = subject.clone();
+            let start = (build.prefix, build.environment, build.memory);
+            (config.engine, config.transport, config.session, start)
+        };
+        if of_start(&one) != of_start(&other) {
+            differing.push("how the server is started or entered".to_owned());
+        }
+        (!differing.is_empty()).then(|| {
+            let (label, differing) = (&self.new.label, differing.join(", "));
+            format!("`{label}` differs between the runs in more than its build: {differing}")
+        })
     }
 }
 

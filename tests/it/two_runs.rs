@@ -58,6 +58,18 @@ fn a_run_is_compared_with_an_earlier_one() {
     let ratio = rate["value"].as_f64().unwrap() / rate["base_value"].as_f64().unwrap();
     assert!((rate["ratio"].as_f64().unwrap() / ratio - 1.0).abs() < 0.2, "{rate}");
     assert!(json.contains(&format!("the last 2 blocks of {first} left out")), "{json}");
+    assert!(!json.contains("in more than its build"), "{json}");
+
+    let of = |config: &str| {
+        let builds = experiment(2000, "point-query").replace("[\"sqlite\"]", "[\"x\"]");
+        let server = format!("[servers.x]\nserver = \"sqlite\"\nconfig = \"{config}\"\n");
+        lab.write("again.toml", &format!("{builds}{server}"));
+        lab.succeed(&["run", "again.toml", "--counts", "none", "--progress", "none"]);
+        self::runs(&lab).pop().unwrap()
+    };
+    let json = lab.succeed(&["compare", &of("rollback"), &of("wal"), "--format", "json"]);
+    let said = "`x` differs between the runs in more than its build: `journal_mode`";
+    assert!(json.contains(said), "{json}");
 
     let refused = |words: &[&str], reason: &str| {
         let output = lab.run(words);

@@ -476,28 +476,8 @@ fn servers(layers: &Layers) -> Result<BTreeMap<String, Build>, Error> {
     for (name, server) in &layers.wire.servers {
         let place = || layers.place(&["servers", name]);
         let build = server.check().map_err(|fault| fault.into_error().at(place()))?;
-        check_name(name).map_err(|error| error.at(place()))?;
+        limits::check_server_name(name).map_err(|error| error.at(place()))?;
         servers.insert(name.clone(), build);
     }
     Ok(servers)
-}
-
-/// Names of builds become names of folders and columns.
-fn check_name(name: &str) -> Result<(), Error> {
-    let good = |byte: u8| byte.is_ascii_alphanumeric() || b"._+-".contains(&byte);
-    limits::check_name("server", name)?;
-    if name.contains('@') {
-        let reason = format!(
-            "`{name}` reads as a version of a product, and `[servers]` describes builds: use a \
-             name without `@`, or leave the table out and name the version in `factors.build`"
-        );
-        return Err(Error::Invalid { place: Location::default(), reason });
-    }
-    if !name.is_empty() && !name.starts_with(['.', '-']) && name.bytes().all(good) {
-        return Ok(());
-    }
-    let reason = format!(
-        "`{name}` cannot name a server; use letters, digits and `._+-`, none of `.-` first"
-    );
-    Err(Error::Invalid { place: Location::default(), reason })
 }

@@ -88,3 +88,23 @@ pub(crate) fn check_name(what: &str, name: &str) -> Result<(), Error> {
     );
     Err(Error::Invalid { place: Location::default(), reason })
 }
+
+/// Names of builds become names of folders and columns.
+pub(crate) fn check_server_name(name: &str) -> Result<(), Error> {
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || b"._+-".contains(&byte);
+    check_name("server", name)?;
+    if name.contains('@') {
+        let reason = format!(
+            "`{name}` reads as a version of a product, and `[servers]` describes builds: use a \
+             name without `@`, or leave the table out and name the version in `factors.build`"
+        );
+        return Err(Error::Invalid { place: Location::default(), reason });
+    }
+    if !name.is_empty() && !name.starts_with(['.', '-']) && name.bytes().all(good) {
+        return Ok(());
+    }
+    let reason = format!(
+        "`{name}` cannot name a server; use letters, digits and `._+-`, none of `.-` first"
+    );
+    Err(Error::Invalid { place: Location::default(), reason })
+}
