@@ -47,7 +47,7 @@ pub(crate) fn of(results: &Results, slices: &[StoredSlice]) -> anyhow::Result<De
     };
     let mut latencies = Latencies::of(slices);
     for trial in results.trials(run)? {
-        add_trial(results, &trial, &mut details, &mut latencies)?;
+        add_trial(results, &trial, &mut details, &mut latencies);
     }
     details.role_times = latencies.role_times();
     details.latency = latencies.curves();
@@ -117,7 +117,7 @@ fn add_trial(
     trial: &StoredTrial,
     details: &mut Details,
     latencies: &mut Latencies,
-) -> anyhow::Result<()> {
+) {
     let header = &trial.header;
     let mut remarks: Vec<String> = results
         .events(trial)
@@ -129,7 +129,7 @@ fn add_trial(
     if !trial.complete {
         remarks.push("the trial is still running or was cut short".to_owned());
     }
-    let (rows, damaged_rows) = results.series(trial)?;
+    let rows = readable("series.csv", results.series(trial), &mut remarks);
     for (curves, counter) in
         [(&mut details.resident, "rss_kib"), (&mut details.addressed, "vsz_kib")]
     {
@@ -140,17 +140,29 @@ fn add_trial(
             curves.push(Curve { subject, phase: title.to_owned(), segments: vec![points] });
         }
     }
-    let (counts, damaged_counts) = results.latencies(trial)?;
-    latencies.add(&header.trial, counts);
-    for (file, damaged) in [("series.csv", damaged_rows), ("ops.hlog", damaged_counts)] {
-        if damaged > 0 {
-            let lines = counted(damaged, "line");
-            remarks.push(format!("{lines} of {file} left out: cannot be read"));
-        }
-    }
+    latencies.add(&header.trial, readable("ops.hlog", results.latencies(trial), &mut remarks));
     let (header, environment) = (header.clone(), trial.environment.clone());
     details.trials.push(Trial { header, environment, remarks });
-    Ok(())
+}
+
+/// What could be read of a file of a record; a remark says what could not.
+fn readable<T>(
+    file: &str,
+    read: store::Result<(Vec<T>, usize)>,
+    remarks: &mut Vec<String>,
+) -> Vec<T> {
+    match read {
+        Ok((rows, 0)) => rows,
+        Ok((rows, damaged)) => {
+            let lines = counted(damaged, "line");
+            remarks.push(format!("{lines} of {file} left out: cannot be read"));
+            rows
+        }
+        Err(error) => {
+            remarks.push(format!("{file} left out: {error}"));
+            Vec::new()
+        }
+    }
 }
 
 /// One curve per subject: the trials of a subject are segments of it.

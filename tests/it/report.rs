@@ -41,6 +41,13 @@ fn the_command_in_a_report_has_every_option_that_shaped_the_run() {
         assert!(line.contains(words), "{words}: {line}");
     }
     assert!(!line.contains("--progress"), "what shapes nothing is left out: {line}");
+
+    // A file that the page's charts alone need is named where it is gone.
+    let record = std::fs::read_dir(lab.path("dbdyno-results/records")).unwrap().next().unwrap();
+    std::fs::remove_file(record.unwrap().path().join("series.csv")).unwrap();
+    let page = lab.path(lab.succeed(&["report"]).trim());
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("series.csv left out: "));
 }
 
 #[test]
