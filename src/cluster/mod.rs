@@ -5,7 +5,10 @@
 //! A batch system is one file beside this one and its line in [`CLUSTERS`]. It starts `dbdyno task`
 //! once per task on a host of its own; records travel by the shared folder of the fan-out.
 
+mod log;
 mod slurm;
+
+pub(crate) use log::Log;
 
 use crate::outputs;
 use anyhow::Context;
@@ -24,11 +27,24 @@ pub(crate) struct Cluster {
     /// The script of a job with all tasks, which executes `task` with the number of its task.
     pub(crate) script: fn(&Fanout, folder: &Path) -> String,
     /// Hands a script in; the identifier of its job.
-    pub(crate) submit: fn(script: &Path) -> anyhow::Result<String>,
-    /// What the tasks of a job that has not ended do, and on which hosts.
-    pub(crate) tasks: fn(job: &str) -> anyhow::Result<Vec<Task>>,
-    /// Ends a job with all tasks.
-    pub(crate) cancel: fn(job: &str) -> anyhow::Result<()>,
+    pub(crate) submit: fn(script: &Path, part: &Part) -> anyhow::Result<String>,
+    /// What the tasks of jobs that have not ended do, and on which hosts.
+    pub(crate) tasks: fn(jobs: &[&str]) -> anyhow::Result<Vec<Task>>,
+    /// Ends jobs with all tasks.
+    pub(crate) cancel: fn(jobs: &[&str]) -> anyhow::Result<()>,
+    /// Environment variable in which a task finds the name of its host.
+    pub(crate) host_variable: &'static str,
+    /// What a line that it wrote into the log of a task says of a failure.
+    pub(crate) failure: fn(line: &str) -> Option<String>,
+}
+
+/// What of a script is handed in.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Part {
+    /// Only these tasks; all if there are none.
+    pub(crate) tasks: Vec<u32>,
+    /// Options beside those of the script.
+    pub(crate) options: Vec<String>,
 }
 
 /// A task that has not ended.
@@ -57,6 +73,9 @@ pub(crate) struct Fanout {
     pub(crate) cluster: String,
     /// The job there, once it is handed in.
     pub(crate) job: Option<String>,
+    /// The jobs after it, with tasks that are done again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) later: Vec<String>,
     /// Name of the experiment.
     pub(crate) experiment: String,
     /// Number of tasks.
@@ -78,7 +97,7 @@ impl Fanout {
     pub(crate) fn read(folder: &Path) -> anyhow::Result<Self> {
         let file = folder.join(FANOUT);
         anyhow::ensure!(
-            file.exists(),
+            Self::is_in(folder),
             "there is no fan-out in `{0}`; `dbdyno submit EXPERIMENT --folder {0}` makes one",
             folder.display()
         );
@@ -94,6 +113,11 @@ impl Fanout {
         outputs::write(&folder.join(FANOUT), serde_json::to_vec_pretty(self)?)
     }
 
+    /// Whether a folder is one of `dbdyno submit`.
+    pub(crate) fn is_in(folder: &Path) -> bool {
+        folder.join(FANOUT).exists()
+    }
+
     /// Blocks of all tasks.
     pub(crate) fn all_blocks(&self) -> usize {
         self.tasks as usize * self.blocks as usize
@@ -105,9 +129,16 @@ impl Fanout {
         known.with_context(|| format!("no batch system `{}` is known", self.cluster))
     }
 
-    /// The job, which there is once the fan-out is handed in.
-    pub(crate) fn job(&self) -> anyhow::Result<&str> {
-        self.job.as_deref().context("it was not handed in: remove its folder and submit again")
+    /// The jobs, of which there is one once the fan-out is handed in.
+    pub(crate) fn jobs(&self) -> anyhow::Result<Vec<&str>> {
+        let first = self.job.as_deref();
+        let first = first.context("it was not handed in: remove its folder and submit again")?;
+        Ok([first].into_iter().chain(self.later.iter().map(String::as_str)).collect())
+    }
+
+    /// The tasks that have not ended.
+    pub(crate) fn queue(&self) -> anyhow::Result<Vec<Task>> {
+        (self.cluster()?.tasks)(&self.jobs()?)
     }
 
     /// The script of the job.
@@ -127,7 +158,7 @@ impl Fanout {
         self.write(folder)?;
         let script = folder.join(SCRIPT);
         outputs::write(&script, self.script(folder)?)?;
-        match (self.cluster()?.submit)(&script) {
+        match (self.cluster()?.submit)(&script, &Part::default()) {
             Ok(job) => self.job = Some(job),
             Err(error) => {
                 fs_err::remove_dir_all(folder)?;
@@ -136,6 +167,15 @@ impl Fanout {
         }
         self.write(folder)?;
         Ok(self)
+    }
+
+    /// Hands tasks in once more, as a job of its own, which is returned.
+    pub(crate) fn submit_again(&mut self, folder: &Path, part: &Part) -> anyhow::Result<String> {
+        // Slurm reads the script at once, and its paths are absolute.
+        let job = (self.cluster()?.submit)(&folder.join(SCRIPT), part)?;
+        self.later.push(job.clone());
+        self.write(folder)?;
+        Ok(job)
     }
 
     /// The words of the run of a task. What an earlier attempt of it completed is kept; none where
@@ -158,6 +198,19 @@ impl Fanout {
         words.extend(earlier.map(|_| "--resume".to_owned()));
         Ok(Some(words))
     }
+}
+
+/// Moves the results of a task away, so that it is done anew; where they are now. Nothing where
+/// there are none.
+pub(crate) fn set_aside(folder: &Path, task: u32) -> anyhow::Result<Option<PathBuf>> {
+    let results = results_of(folder, task);
+    if !results.exists() {
+        return Ok(None);
+    }
+    let mut names = (1..).map(|time| results.with_file_name(format!("{task}.earlier-{time}")));
+    let free = names.find(|name| !name.exists()).context("a number is free")?;
+    fs_err::rename(&results, &free)?;
+    Ok(Some(free))
 }
 
 /// The results folder of a task.
@@ -186,6 +239,11 @@ impl Attempt {
         };
         let run = results.runs()?.pop();
         Ok(run.map(|run| Self { results, run }))
+    }
+
+    /// Whether it has ended by itself.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.run.finished
     }
 
     /// How far it is.
@@ -218,6 +276,7 @@ mod tests {
         Fanout {
             cluster: "slurm".to_owned(),
             job: None,
+            later: Vec::new(),
             experiment: "mine".to_owned(),
             tasks: 3,
             blocks: 2,
@@ -240,6 +299,17 @@ mod tests {
         assert_eq!(words, expected);
         let error = fanout().words_of(folder.path(), 3).unwrap_err().to_string();
         assert_eq!(error, "there are 3 tasks, and none is 3");
+    }
+
+    #[test]
+    fn what_is_done_anew_keeps_its_earlier_results_aside() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(set_aside(folder.path(), 2).unwrap(), None);
+        for time in ["1", "2"] {
+            fs_err::create_dir_all(folder.path().join("tasks/2")).unwrap();
+            let aside = folder.path().join(format!("tasks/2.earlier-{time}"));
+            assert_eq!(set_aside(folder.path(), 2).unwrap(), Some(aside));
+        }
     }
 
     #[test]

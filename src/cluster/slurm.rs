@@ -1,15 +1,24 @@
 //! Slurm: one job array, a whole host for each task.
 
-use super::{Cluster, Fanout, LOGS, Task};
+use super::{Cluster, Fanout, LOGS, Part, Task};
 use crate::shell::quoted;
 use anyhow::{Context, bail};
 use std::{path::Path, process::Command};
 
-pub(super) const CLUSTER: Cluster = Cluster { name: "slurm", script, submit, tasks, cancel };
+pub(super) const CLUSTER: Cluster = Cluster {
+    name: "slurm",
+    script,
+    submit,
+    tasks,
+    cancel,
+    host_variable: "SLURMD_NODENAME",
+    failure,
+};
 
 /// A task whose host failed is queued again, and goes on with its log.
 fn script(fanout: &Fanout, folder: &Path) -> String {
-    let log = folder.join(LOGS).join("%a.log");
+    // Slurm replaces `%` with what follows it.
+    let log = format!("{}/%a.log", folder.join(LOGS).display().to_string().replace('%', "%%"));
     let mut options = vec![
         format!("--job-name={}", quoted(&format!("dbdyno-{}", fanout.experiment))),
         format!("--array=0-{}", fanout.tasks.saturating_sub(1)),
@@ -17,7 +26,7 @@ fn script(fanout: &Fanout, folder: &Path) -> String {
         "--exclusive".to_owned(),
         "--requeue".to_owned(),
         "--open-mode=append".to_owned(),
-        format!("--output={}", quoted(&log.display().to_string())),
+        format!("--output={}", quoted(&log)),
     ];
     options.extend(fanout.options.iter().cloned());
     let options: Vec<String> = options.iter().map(|option| format!("#SBATCH {option}\n")).collect();
@@ -29,12 +38,21 @@ fn script(fanout: &Fanout, folder: &Path) -> String {
     )
 }
 
-fn submit(script: &Path) -> anyhow::Result<String> {
-    let said = said(Command::new("sbatch").arg("--parsable").arg(script))?;
+fn submit(script: &Path, part: &Part) -> anyhow::Result<String> {
+    let mut command = Command::new("sbatch");
+    command.arg("--parsable").args(options(part)).arg(script);
+    let said = said(&mut command)?;
     // With several clusters `12;name`.
     let job = said.trim().split(';').next().unwrap_or_default();
     anyhow::ensure!(is_job(job), "`sbatch` did not name a job, but said `{}`", said.trim());
     Ok(job.to_owned())
+}
+
+/// What goes before the options of the script.
+fn options(part: &Part) -> Vec<String> {
+    let tasks: Vec<String> = part.tasks.iter().map(u32::to_string).collect();
+    let array = (!tasks.is_empty()).then(|| format!("--array={}", tasks.join(",")));
+    array.into_iter().chain(part.options.iter().cloned()).collect()
 }
 
 fn is_job(text: &str) -> bool {
@@ -42,9 +60,9 @@ fn is_job(text: &str) -> bool {
 }
 
 /// A job that has ended is unknown after some minutes: then no task is left.
-fn tasks(job: &str) -> anyhow::Result<Vec<Task>> {
+fn tasks(jobs: &[&str]) -> anyhow::Result<Vec<Task>> {
     let mut command = Command::new("squeue");
-    command.args(["--noheader", "--array", "--format=%K|%T|%R", "--jobs", job]);
+    command.args(["--noheader", "--array", "--format=%K|%T|%R", "--jobs", &jobs.join(",")]);
     match said(&mut command) {
         Ok(said) => Ok(said.lines().filter_map(task).collect()),
         Err(error) if error.to_string().contains("Invalid job id") => Ok(Vec::new()),
@@ -62,8 +80,24 @@ fn task(line: &str) -> Option<Task> {
     })
 }
 
-fn cancel(job: &str) -> anyhow::Result<()> {
-    said(Command::new("scancel").arg(job)).map(drop)
+fn cancel(jobs: &[&str]) -> anyhow::Result<()> {
+    said(Command::new("scancel").args(jobs)).map(drop)
+}
+
+/// `slurmstepd-n2: error: *** JOB 31 ON n2 CANCELLED AT 2026-11-27T23:49:28 DUE TO TIME LIMIT ***`,
+/// where job, host and time are no part of the reason.
+fn failure(line: &str) -> Option<String> {
+    let (_, said) = line.strip_prefix("slurmstepd")?.split_once("error: ")?;
+    if !said.contains(" CANCELLED AT ") {
+        return Some(said.to_owned());
+    }
+    Some(match said.split_once(" DUE TO ") {
+        Some((_, cause)) => {
+            let cause = cause.trim_end_matches([' ', '*']).to_ascii_lowercase();
+            format!("Slurm canceled it due to {cause}")
+        }
+        None => "Slurm canceled it".to_owned(),
+    })
 }
 
 /// What a command of Slurm prints.
@@ -89,6 +123,7 @@ mod tests {
         let fanout = Fanout {
             cluster: "slurm".to_owned(),
             job: None,
+            later: Vec::new(),
             experiment: "mine".to_owned(),
             tasks: 8,
             blocks: 1,
@@ -98,12 +133,33 @@ mod tests {
             options: vec!["--partition=perf".to_owned()],
         };
         assert_eq!(
-            script(&fanout, Path::new("/shared/fan")),
+            script(&fanout, Path::new("/shared/%a fan")),
             "#!/bin/sh\n#SBATCH --job-name=dbdyno-mine\n#SBATCH --array=0-7\n#SBATCH --nodes=1\n\
              #SBATCH --exclusive\n#SBATCH --requeue\n#SBATCH --open-mode=append\n\
-             #SBATCH --output=/shared/fan/logs/%a.log\n#SBATCH --partition=perf\n\
-             exec '/opt/db dyno/dbdyno' task /shared/fan \"$SLURM_ARRAY_TASK_ID\"\n"
+             #SBATCH --output='/shared/%%a fan/logs/%a.log'\n#SBATCH --partition=perf\n\
+             exec '/opt/db dyno/dbdyno' task '/shared/%a fan' \"$SLURM_ARRAY_TASK_ID\"\n"
         );
+    }
+
+    #[test]
+    fn tasks_are_handed_in_again_by_their_numbers() {
+        assert!(options(&Part::default()).is_empty());
+        let part = Part { tasks: vec![3, 5], options: vec!["--exclude=n2".to_owned()] };
+        assert_eq!(options(&part), ["--array=3,5", "--exclude=n2"]);
+    }
+
+    #[test]
+    fn what_slurm_says_of_a_task_is_a_reason() {
+        let check = |line: &str, expected: Option<&str>| {
+            assert_eq!(failure(line).as_deref(), expected);
+        };
+        let canceled = "slurmstepd-n2: error: *** JOB 31 ON n2 CANCELLED AT 2026-11-27T23:49:28";
+        check(&format!("{canceled} ***"), Some("Slurm canceled it"));
+        let limit = format!("{canceled} DUE TO TIME LIMIT ***");
+        check(&limit, Some("Slurm canceled it due to time limit"));
+        check("slurmstepd: error: no memory", Some("no memory"));
+        check("slurmstepd: info", None);
+        check("error: CANCELLED AT 3", None);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! `dbdyno cancel`: ends the tasks of a fan-out.
 
 use super::Verb;
-use crate::{args::FanoutArgs, cluster::Fanout, exit::Code, talk};
+use crate::{args::FanoutArgs, cluster::Fanout, exit::Code, shell, talk};
 use clap::{ArgMatches, Args, FromArgMatches};
+use model::number::counted;
 
 pub(super) const VERB: Verb = Verb {
     name: "cancel",
@@ -16,8 +17,22 @@ pub(super) const VERB: Verb = Verb {
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = FanoutArgs::from_arg_matches(matches)?;
     let fanout = Fanout::read(&arguments.folder)?;
-    let job = fanout.job()?;
-    (fanout.cluster()?.cancel)(job)?;
-    talk::say(&format!("job {job} is canceled; `dbdyno collect` takes what is complete"));
+    let jobs = fanout.jobs()?;
+    let folder = shell::quoted(&arguments.folder.display().to_string());
+    let left = fanout.queue()?.len();
+    let (named, verb) = match jobs[..] {
+        [job] => (format!("job {job}"), "is"),
+        _ => (format!("jobs {}", jobs.join(", ")), "are"),
+    };
+    if left == 0 {
+        talk::say(&format!("no task of {named} is left: nothing is canceled"));
+        return Ok(Code::Done);
+    }
+    (fanout.cluster()?.cancel)(&jobs)?;
+    talk::say(&format!(
+        "{named} {verb} canceled with {}; `dbdyno collect {folder}` takes what is complete, \
+         `dbdyno retry {folder}` does the rest",
+        counted(left, "task"),
+    ));
     Ok(Code::Done)
 }

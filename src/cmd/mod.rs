@@ -19,6 +19,7 @@ mod list;
 mod man;
 mod plan;
 mod report;
+mod retry;
 mod run;
 mod schema;
 mod show;
@@ -96,6 +97,7 @@ const COMMANDS: &[Verb] = &[
     sysbench::VERB,
     submit::VERB,
     status::VERB,
+    retry::VERB,
     cancel::VERB,
     collect::VERB,
     import::VERB,

@@ -7,7 +7,7 @@ use crate::{
     cluster::{CLUSTERS, Fanout},
     count,
     exit::Code,
-    feasible, talk,
+    feasible, shell, talk,
 };
 use anyhow::Context;
 use clap::{ArgMatches, Args, FromArgMatches, builder::PossibleValuesParser};
@@ -21,8 +21,9 @@ pub(super) const VERB: Verb = Verb {
               always measured on one host. The folder must be shared by all hosts, as must \
               the experiment's files. A task whose host failed is started again and keeps its \
               complete blocks.\n\n\
-              `dbdyno status FOLDER` shows how far the tasks are, `dbdyno collect FOLDER` takes \
-              their records into a results folder, `dbdyno cancel FOLDER` ends them.",
+              `dbdyno status FOLDER` shows how far the tasks are and why some ended early, `dbdyno \
+              retry FOLDER` does those again, `dbdyno collect FOLDER` takes the records into a \
+              results folder, `dbdyno cancel FOLDER` ends the tasks.",
     examples: &[
         ("dbdyno submit mine.toml --folder fan --dry-run", "Print the script of the job"),
         ("dbdyno submit mine.toml --folder fan --option=--partition=perf", "Submit it"),
@@ -87,6 +88,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let fanout = Fanout {
         cluster: arguments.cluster.clone(),
         job: None,
+        later: Vec::new(),
         experiment: whole.experiment.name.clone(),
         tasks,
         blocks,
@@ -96,8 +98,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         options: arguments.option.clone(),
     };
     if folder.exists() {
-        let folder = folder.display();
-        anyhow::bail!("`{folder}` is there already: name a new folder by `--folder`");
+        anyhow::bail!(in_the_way(&folder));
     }
     let seconds = arguments.counts.estimated_seconds(&own, &arguments.host.seen_places()?);
     let [each, all] = [seconds, seconds * f64::from(tasks)].map(rough);
@@ -113,13 +114,26 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         return Ok(Code::Done);
     }
     let fanout = fanout.submit(&folder)?;
-    let folder = crate::shell::quoted(&arguments.folder.display().to_string());
+    let folder = shell::quoted(&arguments.folder.display().to_string());
     talk::say(&format!(
         "submitted as job {}; `dbdyno status {folder}` shows how far it is, `dbdyno collect \
          {folder}` takes its records",
-        fanout.job()?
+        fanout.jobs()?.join(", ")
     ));
     Ok(Code::Done)
+}
+
+/// What to do about a folder that is there.
+fn in_the_way(folder: &Path) -> String {
+    let shown = folder.display();
+    if !Fanout::is_in(folder) {
+        return format!("`{shown}` is there already: name a new folder by `--folder`");
+    }
+    let quoted = shell::quoted(&shown.to_string());
+    format!(
+        "`{shown}` was submitted already: `dbdyno retry {quoted}` does again what ended early, \
+         another folder for `--folder` begins anew"
+    )
 }
 
 /// How long tasks of `seconds` take over several hosts, up to as many as there are tasks: a host

@@ -1,7 +1,11 @@
 //! `dbdyno task`: one task of a fan-out, which a batch system starts.
 
 use super::Verb;
-use crate::{cluster::Fanout, exit::Code, talk};
+use crate::{
+    cluster::{Fanout, Log},
+    exit::Code,
+    talk,
+};
 use clap::{ArgMatches, Args, FromArgMatches};
 use std::{os::unix::process::CommandExt, path::PathBuf, process::Command};
 
@@ -25,6 +29,7 @@ struct Arguments {
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
     let fanout = Fanout::read(&arguments.folder)?;
+    Log::of(&arguments.folder, arguments.number).begin(fanout.cluster()?);
     let Some(words) = fanout.words_of(&arguments.folder, arguments.number)? else {
         talk::say("this task has ended already");
         return Ok(Code::Done);

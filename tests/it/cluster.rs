@@ -1,10 +1,10 @@
 //! An experiment over two hosts of a Slurm cluster, which are both this machine: each task is a run
-//! of its own, a host that dies in the middle costs no complete block, and what is collected is
-//! compared as one.
+//! of its own, a host that dies in the middle costs no complete block, what failed or was canceled
+//! is done again, and what is collected is compared as one.
 
 use crate::lab::{Lab, text};
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
@@ -130,36 +130,45 @@ fn dbdyno(lab: &Lab, cluster: &Cluster, words: &[&str]) -> String {
     said
 }
 
+/// A folder that shells and Slurm would take for something else.
+const FOLDER: &str = "it's 100%a \"fan\"";
+
 #[test]
 fn blocks_of_several_hosts_are_compared_as_one_run_and_a_lost_host_costs_none() {
     let lab = Lab::new();
     lab.write("mine.toml", EXPERIMENT);
     let cluster = Cluster::start(&lab);
-    let submit = ["submit", "mine.toml", "--folder", "fan", "--counts", "none"];
+    let submit = ["submit", "mine.toml", "--folder", FOLDER, "--counts", "none"];
     let script = dbdyno(&lab, &cluster, &[&submit[..], &["--dry-run"]].concat());
     assert!(script.contains("#SBATCH --array=0-3") && script.contains("4 tasks of 1 block"));
-    assert!(!lab.path("fan").exists());
+    assert!(!lab.path(FOLDER).exists());
     let said = dbdyno(&lab, &cluster, &submit);
     let job = said.split("submitted as job ").nth(1).unwrap().split(';').next().unwrap().to_owned();
 
+    // Two tasks that wait for hosts are lost, one by a cancellation, one by a file in its way.
+    let obstacle = lab.path(FOLDER).join("tasks/3");
+    std::fs::write(&obstacle, "").unwrap();
+    cluster.said(&["scancel", &format!("{job}_2")]);
+
     // The first task that runs loses its host in the middle.
     let lost = cluster.wait("a task measures", |cluster| {
-        let status = dbdyno(&lab, cluster, &["status", "fan"]);
+        let status = dbdyno(&lab, cluster, &["status", FOLDER]);
         let line = status.lines().find(|line| line.contains("running"))?;
         let task = line.split_whitespace().next()?.to_owned();
-        let log = lab.path("fan").join("logs").join(format!("{task}.log"));
+        let log = lab.path(FOLDER).join("logs").join(format!("{task}.log"));
         let began = std::fs::read_to_string(log).unwrap_or_default().contains("] thds:");
         began.then_some(task)
     });
     cluster.said(&["scontrol", "requeue", &format!("{job}_{lost}")]);
+    what_ended_early_is_done_again(&lab, &cluster, &obstacle);
 
     cluster.wait("all tasks end", |cluster| {
-        let status = dbdyno(&lab, cluster, &["status", "fan"]);
+        let status = dbdyno(&lab, cluster, &["status", FOLDER]);
         (status.matches("finished").count() == 4).then_some(())
     });
-    let said = dbdyno(&lab, &cluster, &["collect", "fan"]);
+    let said = dbdyno(&lab, &cluster, &["collect", FOLDER]);
     assert!(said.contains("4 of 4 blocks are complete; new here: 4 runs and 8 records"), "{said}");
-    let said = dbdyno(&lab, &cluster, &["collect", "fan"]);
+    let said = dbdyno(&lab, &cluster, &["collect", FOLDER]);
     assert!(said.contains("new here: 0 runs and 0 records"), "{said}");
 
     let compared = lab.succeed(&["compare", "--all", "--format", "json"]);
@@ -170,8 +179,31 @@ fn blocks_of_several_hosts_are_compared_as_one_run_and_a_lost_host_costs_none() 
     assert!(warnings.contains("the blocks of 4 runs of one plan are pooled"), "{warnings}");
     assert!(warnings.contains("\"blocks\":4"), "{warnings}");
 
-    let said = dbdyno(&lab, &cluster, &["cancel", "fan"]);
-    assert!(said.contains(&format!("job {job} is canceled")), "{said}");
+    let said = dbdyno(&lab, &cluster, &["cancel", FOLDER]);
+    assert!(said.contains(&format!("no task of jobs {job}, ")), "{said}");
+}
+
+/// Of the tasks 2 and 3, which are lost, and whose reasons are said.
+fn what_ended_early_is_done_again(lab: &Lab, cluster: &Cluster, obstacle: &Path) {
+    let output = lab.command(&["status", FOLDER]).env("PATH", "/nowhere").output().unwrap();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(2), "{out}{err}");
+    assert!(out.contains("unknown") && err.matches("error: ").count() == 1, "{out}{err}");
+    let output = lab.run(&["submit", "mine.toml", "--folder", FOLDER, "--counts", "none"]);
+    let err = text(&output.stderr);
+    assert!(err.contains("was submitted already: `dbdyno retry "), "{err}");
+
+    let said = cluster.wait("two tasks end early", |cluster| {
+        let status = dbdyno(lab, cluster, &["status", FOLDER]);
+        (status.contains("never began") && status.contains("ended early ")).then_some(status)
+    });
+    assert!(said.contains("\ntask 2: never began\n"), "{said}");
+    assert!(said.contains("\ntask 3: `") && said.contains("tasks/3` is "), "{said}");
+    std::fs::remove_file(obstacle).unwrap();
+    let said = dbdyno(lab, cluster, &["retry", FOLDER]);
+    assert!(said.contains("2 tasks submitted as job "), "{said}");
+    let said = dbdyno(lab, cluster, &["retry", FOLDER]);
+    assert!(said.contains("no task ended early"), "{said}");
 }
 
 #[test]
@@ -190,6 +222,7 @@ fn mistakes_with_a_batch_system_are_one_sentence_each() {
     );
     check(&["status", "fan"], "there is no fan-out in `fan`; `dbdyno submit");
     check(&["submit", "mine.toml", "--folder", "."], "is there already: name a new folder");
+    check(&["retry", "nothing"], "there is no fan-out in `nothing`");
     check(&["status", "nothing"], "there is no fan-out in `nothing`");
     check(&["collect", "mine.toml"], "there is no fan-out in `mine.toml`");
     check(&["submit", "none.toml", "--folder", "fan2"], "none.toml");
