@@ -80,6 +80,11 @@ fn at_least_one(text: &str) -> Result<u32, String> {
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
     let folder = std::path::absolute(&arguments.folder)?;
+    let shown = folder.display().to_string();
+    // Each stands in a line of the script.
+    if let Some(text) = arguments.option.iter().chain([&shown]).find(|text| has_control(text)) {
+        anyhow::bail!("`{}` has a control character: use another one", text.escape_default());
+    }
     let whole = planned(&arguments, &[])?;
     feasible::check(&whole, &arguments.host.seen_places()?)?;
     let blocks = arguments.blocks_per_task.min(whole.blocks.len() as u32);
@@ -121,6 +126,10 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         fanout.jobs()?.join(", ")
     ));
     Ok(Code::Done)
+}
+
+fn has_control(text: &str) -> bool {
+    text.chars().any(char::is_control)
 }
 
 /// What to do about a folder that is there.

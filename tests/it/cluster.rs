@@ -220,6 +220,7 @@ fn mistakes_with_a_batch_system_are_one_sentence_each() {
         &["submit", "mine.toml", "--folder", "fan"],
         "`sbatch` cannot be started: is this a host of a Slurm cluster?",
     );
+    check(&["submit", "mine.toml", "--folder", "fan\n#x"], "fan\\n#x` has a control character");
     check(&["status", "fan"], "there is no fan-out in `fan`; `dbdyno submit");
     check(&["submit", "mine.toml", "--folder", "."], "is there already: name a new folder");
     check(&["retry", "nothing"], "there is no fan-out in `nothing`");
