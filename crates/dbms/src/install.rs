@@ -93,6 +93,15 @@ pub fn import_tarball(name: &str, tarball: &Path, places: &Places) -> Result<Ins
     if product.embedded() {
         return Err(Error::Embedded { server: server.clone() });
     }
+    // It becomes a part of a folder's name.
+    let good = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
+    if version.starts_with('.') || !version.chars().all(good) {
+        return Err(Error::UnknownVersion {
+            server: server.clone(),
+            version: version.clone(),
+            remedy: "a version has letters, digits and `._+-`".to_owned(),
+        });
+    }
     let site = Site::of(server, if version.is_empty() { "import" } else { version }, places);
     let _lock = site.lock()?;
     let build = site.import(product, tarball, version, places);

@@ -10,6 +10,7 @@ use crate::{
 };
 use fs_err as fs;
 use model::secret::Secret;
+use rustix::fs::Access;
 use sha2::{Digest, Sha256};
 use std::{
     io::Read,
@@ -95,6 +96,16 @@ impl Places {
     /// Data folders, one folder for each run.
     pub fn runs(&self) -> PathBuf {
         self.root.join("run")
+    }
+
+    /// Fails where the folder of builds is not there and this user may not create it.
+    pub fn check_root(&self) -> Result<()> {
+        let mut above = self.root.ancestors();
+        let nearest = above.find(|folder| folder.exists()).unwrap_or(Path::new("/"));
+        rustix::fs::access(nearest, Access::WRITE_OK).map_err(|error| {
+            let reason = std::io::Error::from(error).kind().to_string();
+            Error::Cache { path: self.root.clone(), reason }
+        })
     }
 
     /// Where data folders will be: the nearest folder that is there, on whose file system they are.

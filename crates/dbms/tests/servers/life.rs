@@ -402,6 +402,8 @@ pub(crate) fn import() {
     let places = dbms::Places::at(&root, bench.places.user).unwrap();
     let message = dbms::import_tarball("mysql@8.0", &tarball, &places).unwrap_err().to_string();
     assert!(message.contains("is `5.6.24`, not mysql 8.0"), "{message}");
+    let outside = dbms::import_tarball("mysql@../x", &tarball, &places).unwrap_err();
+    assert!(outside.to_string().contains("`mysql@../x`; a version has letters"), "{outside}");
     let message = dbms::import_tarball("mariadb@", &tarball, &places).unwrap_err().to_string();
     assert!(message.contains("not a mariadb server"), "{message}");
     let imported = dbms::import_tarball("mysql@5.6.24", &tarball, &places).unwrap();

@@ -29,7 +29,8 @@ pub fn check_plan(plan: &Plan, places: &Places) -> Result<(), Error> {
 /// many bytes.
 pub fn host_refusals(plan: &Plan, places: &Places, disk_bytes: u64) -> Vec<Error> {
     let demands = plan.experiment.require.iter().map(|demand| require(demand));
-    demands.chain([check_disk(places, disk_bytes)]).filter_map(Result::err).collect()
+    let folder = places.check_root().map_err(Error::from);
+    demands.chain([folder, check_disk(places, disk_bytes)]).filter_map(Result::err).collect()
 }
 
 fn check_disk(places: &Places, needed: u64) -> Result<(), Error> {
