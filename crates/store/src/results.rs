@@ -319,14 +319,14 @@ impl Results {
         value.map_err(|error| layout::malformed(&path, &error))
     }
 
-    /// The records of a run, oldest first, those of trials that were cut short included.
+    /// The records of a run, oldest first, those of trials that were cut short included. One whose
+    /// head cannot be read is left out, as are its slices.
     pub fn trials(&self, run: &str) -> Result<Vec<StoredTrial>> {
         self.run_folder(run)?;
         let mut trials = Vec::new();
         for dir in index::records_of(self, run)? {
-            let Ok(header) = reader::header(&dir) else { continue };
-            // One damaged file costs what it says, and not the run.
-            let environment = reader::environment(&dir).unwrap_or_default();
+            let read = (reader::header(&dir), reader::environment(&dir));
+            let (Ok(header), Ok(environment)) = read else { continue };
             let complete = dir.join(layout::COMPLETE).exists();
             trials.push(StoredTrial { header, environment, complete, dir });
         }
