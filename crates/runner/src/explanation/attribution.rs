@@ -5,12 +5,13 @@ use crate::{Error, intruders::emulation::Serving, server::Instance};
 use emulator::{Names, Thread};
 use model::explanation::{Area, Function, Quantity};
 use probe::{CpuSamples, KernelNames, TaskCpu};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Prefix of the names of functions of the kernel.
 const KERNEL: &str = "kernel:";
-/// What each system call begins with.
-const CALL: &str = "kernel:__x64_sys_";
+/// What system calls begin with. The kernel jumps from the first into the others, which then stand
+/// in stacks instead of it.
+const CALLS: [&str; 3] = ["kernel:__x64_sys_", "kernel:ksys_", "kernel:__sys_"];
 /// Parts of the kernel that are no system call: their area, and functions.
 const OTHERS: [(&str, &[&str]); 4] = [
     ("kernel: page faults", &["kernel:asm_exc_page_fault", "kernel:exc_page_fault"]),
@@ -192,16 +193,19 @@ impl Samples {
     /// The kernel's, by system call.
     fn areas(&self) -> Vec<Area> {
         let names = self.stacks.iter().flat_map(|(stack, _)| stack);
-        let mut calls: Vec<&str> = names.filter_map(|name| name.strip_prefix(CALL)).collect();
-        calls.sort_unstable();
-        calls.dedup();
+        let mut calls: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for name in names {
+            if let Some(call) = CALLS.iter().find_map(|begin| name.strip_prefix(begin)) {
+                calls.entry(call).or_default().insert(name);
+            }
+        }
         let area = |name: String, functions: &[&str]| {
             let functions = functions.iter().map(|&pattern| pattern.to_owned()).collect();
             Area { name, functions }
         };
-        let calls = calls
-            .into_iter()
-            .map(|call| area(format!("kernel: {call}"), &[&format!("{CALL}{call}")]));
+        let calls = calls.into_iter().map(|(call, functions)| {
+            area(format!("kernel: {call}"), &functions.into_iter().collect::<Vec<_>>())
+        });
         calls.chain(OTHERS.map(|(name, functions)| area(name.to_owned(), functions))).collect()
     }
 }
@@ -228,9 +232,16 @@ mod tests {
     #[test]
     fn what_the_kernel_does_is_by_system_call() {
         let call = "recv;kernel:do_syscall_64;kernel:__x64_sys_recvfrom;kernel:tcp_recvmsg";
-        let areas = samples(&[(call, 3), (call, 2)]).areas();
-        assert_eq!(areas[0].name, "kernel: recvfrom");
-        assert_eq!(areas[0].functions, ["kernel:__x64_sys_recvfrom"]);
-        assert_eq!(areas.len(), 1 + OTHERS.len());
+        let jumped = "BIO_write;kernel:do_syscall_64;kernel:ksys_write;kernel:tcp_sendmsg";
+        let both = "send;kernel:__x64_sys_sendto;kernel:__sys_sendto";
+        let areas = samples(&[(call, 3), (call, 2), (jumped, 1), (both, 1)]).areas();
+        let check = |place: usize, name: &str, functions: &[&str]| {
+            assert_eq!(areas[place].name, name);
+            assert_eq!(areas[place].functions, functions);
+        };
+        check(0, "kernel: recvfrom", &["kernel:__x64_sys_recvfrom"]);
+        check(1, "kernel: sendto", &["kernel:__sys_sendto", "kernel:__x64_sys_sendto"]);
+        check(2, "kernel: write", &["kernel:ksys_write"]);
+        assert_eq!(areas.len(), 3 + OTHERS.len());
     }
 }
