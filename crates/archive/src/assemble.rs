@@ -70,6 +70,7 @@ pub(crate) struct Key {
     pub(crate) column: Option<Column>,
     pub(crate) round: u32,
     pub(crate) repetition: Vec<u32>,
+    pub(crate) report: u32,
 }
 
 impl Key {
@@ -308,6 +309,7 @@ pub(crate) fn key(cell: &Cell) -> Key {
         column: cell.column,
         round: cell.round,
         repetition: cell.repetition.clone(),
+        report: cell.report,
     }
 }
 
@@ -354,8 +356,7 @@ fn connected(subjects: &[String], cells: &Cells) -> BTreeMap<String, String> {
     let mut rows: BTreeMap<Key, usize> = BTreeMap::new();
     for key in cells.keys() {
         let Some(place) = places.get(&key.subject) else { continue };
-        let row = Key { subject: String::new(), round: 0, repetition: Vec::new(), ..key.clone() };
-        let other = *rows.entry(row).or_insert(*place);
+        let other = *rows.entry(blocks::test(key)).or_insert(*place);
         let (a, b) = (find(&leaders, other), find(&leaders, *place));
         leaders[a.max(b)] = a.min(b);
     }

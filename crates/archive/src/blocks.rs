@@ -65,12 +65,12 @@ fn take_clients(all: &mut [Kept]) {
     }
 }
 
-/// The numbers of repetitions.
-type Numbers = BTreeSet<Vec<u32>>;
+/// The numbers of repetitions, each with its place in a file.
+type Numbers = BTreeSet<(Vec<u32>, u32)>;
 
 /// The blocks of the cells: their repetitions in the order of their numbers. Equal numbers of two
 /// variants are one block, unless a variant shares none with another one (`run1` to `run4`, and
-/// `run5` to `run8`): the first of each are then one.
+/// `run5` to `run8`, or four reports in one file): the first of each are then one.
 pub(crate) struct Blocks(BTreeMap<Key, BTreeMap<String, Numbers>>);
 
 impl Blocks {
@@ -79,7 +79,7 @@ impl Blocks {
         for key in cells.keys() {
             let subjects = blocks.entry(test(key)).or_default();
             let numbers = subjects.entry(key.subject.clone()).or_default();
-            numbers.insert(key.repetition.clone());
+            numbers.insert(number(key));
         }
         for subjects in blocks.values_mut() {
             let all: Numbers = subjects.values().flatten().cloned().collect();
@@ -95,11 +95,15 @@ impl Blocks {
     pub(crate) fn block(&self, key: &Key) -> u32 {
         let own = self.0.get(&test(key)).and_then(|subjects| subjects.get(&key.subject));
         let mut numbers = own.into_iter().flatten().zip(0..);
-        numbers.find(|(known, _)| **known == key.repetition).map_or(0, |(_, block)| block)
+        numbers.find(|(known, _)| **known == number(key)).map_or(0, |(_, block)| block)
     }
 }
 
+fn number(key: &Key) -> (Vec<u32>, u32) {
+    (key.repetition.clone(), key.report)
+}
+
 /// What the repetitions of all variants share.
-fn test(key: &Key) -> Key {
-    Key { round: 0, repetition: Vec::new(), subject: String::new(), ..key.clone() }
+pub(crate) fn test(key: &Key) -> Key {
+    Key { round: 0, repetition: Vec::new(), report: 0, subject: String::new(), ..key.clone() }
 }

@@ -71,9 +71,11 @@ pub struct Cell {
     pub column: Option<Column>,
     /// Repetition of the same cell in one file, from 0.
     pub round: u32,
-    /// What tells repetitions of the whole test apart, in this order: the numbers of folders, of
-    /// names and of places in a file. Empty if it is known once.
+    /// What tells repetitions of the whole test apart, in this order: the numbers of folders and of
+    /// names. Empty if these have none.
     pub repetition: Vec<u32>,
+    /// Which of the reports of this test that stand behind each other in one file, from 0.
+    pub report: u32,
     /// Whether subject and phase are names that the user gave files or folders, and may end with
     /// the number of a repetition.
     pub is_loose: bool,

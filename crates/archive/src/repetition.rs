@@ -47,26 +47,18 @@ pub(crate) fn of_folder(name: &str) -> Option<u32> {
 }
 
 /// Numbers the reports of one file that stand behind each other: those of the same test repeat it.
+#[derive(Default)]
 pub(crate) struct Repeats {
-    several: bool,
     /// How many there were of each test: its subject, phase and clients.
     known: BTreeMap<(String, String, Option<u32>), u32>,
 }
 
 impl Repeats {
-    /// For a file with so many reports.
-    pub(crate) fn of(reports: usize) -> Self {
-        Self { several: reports > 1, known: BTreeMap::new() }
-    }
-
-    /// Adds the number to the cell of the next report, if there are several.
+    /// Numbers the cell of the next report, before any value is taken of it.
     pub(crate) fn number(&mut self, cell: &mut Cell) {
-        if !self.several {
-            return;
-        }
         let test = (cell.subject.clone(), cell.phase.clone(), cell.clients);
         let before = self.known.entry(test).or_default();
-        cell.repetition.push(*before);
+        cell.report = *before;
         *before += 1;
     }
 }

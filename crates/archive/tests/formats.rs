@@ -247,9 +247,8 @@ fn intervals_of_sysbench_become_their_means() {
     assert!(import::find(&FileHead { name: "x.csv", start: b"1,2,3,4,5,6,7,8,9,10\n" }).is_none());
     assert_eq!(check("x.txt", &[banner, &csv[..]].concat(), "x"), ("sysbench", 5));
     let (_, twice) = found("x.csv", &[&csv[..], &csv[..]].concat()).unwrap();
-    let rounds: Vec<&[u32]> =
-        twice.values.iter().map(|one| one.cell.repetition.as_slice()).collect();
-    assert_eq!((rounds.len(), rounds[0], rounds[9]), (10, &[0][..], &[1][..]));
+    let reports: Vec<u32> = twice.values.iter().map(|one| one.cell.report).collect();
+    assert_eq!((reports.len(), reports[0], reports[9]), (10, 0, 1));
 }
 
 #[test]
@@ -267,8 +266,8 @@ fn reports_of_pgbench_behind_each_other_are_repetitions_with_their_conditions() 
     let one = String::from_utf8(data("pgbench-old.txt")).unwrap();
     let (_, found) = found("pgbench-old.txt", format!("{one}{one}").as_bytes()).unwrap();
     let rates: Vec<_> = found.values.iter().filter(|v| v.metric == "ops_per_second").collect();
-    let repetitions: Vec<&[u32]> = rates.iter().map(|v| &*v.cell.repetition).collect();
-    assert_eq!(repetitions, [[0], [1]]);
+    let reports: Vec<u32> = rates.iter().map(|v| v.cell.report).collect();
+    assert_eq!(reports, [0, 1]);
     assert!(rates.iter().all(|value| value.cell.levels.contains_key("query-mode")));
 }
 

@@ -124,6 +124,36 @@ fn reports_behind_each_other_repeat_a_test_or_have_other_threads() {
 }
 
 #[test]
+fn reports_in_one_file_and_in_several_are_paired_in_their_order() {
+    // The published archives say before a report how many CPUs there are.
+    let one = |rate: f64| format!("4 CPUs\n{}", report(4, rate));
+    let check = |files: &[(&str, usize)], expected: &[&str]| {
+        let folder = tempfile::tempdir().unwrap();
+        for (file, reports) in files {
+            let path = folder.path().join("mine").join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let text: String = (0..*reports).map(|at| one(1000.0 + at as f64)).collect();
+            std::fs::write(path, text).unwrap();
+        }
+        let imported = import(&[folder.path().join("mine")], &Options::default()).unwrap();
+        assert_eq!(rows(&imported).1, expected, "{files:?}");
+    };
+    let rows = ["a sysbench 0,1,2,3", "b sysbench 0,1,2,3"];
+    check(&[("a.txt", 4), ("b.txt", 4)], &rows);
+    check(&[("a.txt", 1), ("b.txt", 2)], &["a sysbench 0", "b sysbench 0,1"]);
+    let rows = ["a t 0,1,2", "b t 0,1,2"];
+    for first in 0..3 {
+        let names: Vec<String> =
+            (first..first + 3).map(|run| format!("a/t.run{run}.txt")).collect();
+        let mut files: Vec<(&str, usize)> = names.iter().map(|name| (name.as_str(), 1)).collect();
+        files.push(("b/t.txt", 3));
+        check(&files, &rows);
+    }
+    let several = [("a/t-1.txt", 2), ("a/t-2.txt", 2), ("b/t-1.txt", 1), ("b/t-2.txt", 1)];
+    check(&several, &["a t 0,1,2,3", "b t 0,2"]);
+}
+
+#[test]
 fn numbers_of_threads_in_names_are_clients() {
     let folder = tempfile::tempdir().unwrap();
     for (threads, rate) in [(1, 10.0), (8, 80.0), (16, 90.0)] {

@@ -42,7 +42,7 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
         let reason = format!("`{TYPE}…` is missing: the run was cut short");
         return Err(Fault::new(last, reason));
     };
-    let mut repeats = Repeats::of(starts.len());
+    let mut repeats = Repeats::default();
     // Each report goes up to the next one.
     for report in lines[*first..].chunk_by(|_, next| !starts_report(next)) {
         let name = name_of(report[0].text.strip_prefix(TYPE).unwrap_or_default());

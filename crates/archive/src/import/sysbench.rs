@@ -51,11 +51,12 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
         let reason = format!("`{START}` is missing: the test failed or was cut short");
         return Err(Fault::new(lines.last().map_or(0, |line| line.number), reason));
     }
-    let mut repeats = Repeats::of(reports.len());
+    let mut repeats = Repeats::default();
     for (before, report) in reports {
         let mut cell = file.loose_cell(script(before).unwrap_or("sysbench"));
-        before_the_report(before, &mut cell, found);
+        conditions(before, &mut cell, found);
         repeats.number(&mut cell);
+        host(before, &cell, found);
         self::report(report, &cell, found)?;
     }
     Ok(())
@@ -85,7 +86,8 @@ fn script<'a>(before: &'a [Line<'_>]) -> Option<&'a str> {
     named.or_else(|| command.text.split_whitespace().find(|word| word.starts_with("oltp_")))
 }
 
-fn before_the_report(before: &[Line<'_>], cell: &mut Cell, found: &mut Found) {
+/// Takes what stands before a report into its cell.
+fn conditions(before: &[Line<'_>], cell: &mut Cell, found: &mut Found) {
     if let Some(first) = before.first() {
         command_line::fill(first, cell, found);
     }
@@ -94,6 +96,10 @@ fn before_the_report(before: &[Line<'_>], cell: &mut Cell, found: &mut Found) {
             cell.clients = threads.parse().ok().filter(|n| *n > 0).or(cell.clients);
         }
     }
+}
+
+/// Adds what stands before a report of the host.
+fn host(before: &[Line<'_>], cell: &Cell, found: &mut Found) {
     for line in before.iter().take(8) {
         let Some(cpus) = line.text.strip_suffix(" CPUs") else { continue };
         if cpus.parse().is_ok_and(|cpus: u32| cpus > 0) {

@@ -149,7 +149,7 @@ fn array(lines: &[Line<'_>]) -> Result<Vec<Interval>, Fault> {
 /// Adds what intervals tell; where time begins anew, another run does.
 pub(super) fn add(file: &File<'_>, intervals: &[Interval], found: &mut Found) -> Result<(), Fault> {
     let is_same = |one: &Interval, next: &Interval| next.time > one.time;
-    let mut repeats = Repeats::of(intervals.chunk_by(is_same).count());
+    let mut repeats = Repeats::default();
     for run in intervals.chunk_by(is_same) {
         let (first, last) = (run[0], run[run.len() - 1]);
         if let Some(other) = run.iter().find(|one| one.threads != first.threads) {
