@@ -1,6 +1,11 @@
 //! A file of an archive, as importers see it.
 
-use crate::{Cell, Fault, folders::Folders, number::dop, tag::Tag};
+use crate::{
+    Cell, Fault,
+    folders::Folders,
+    number::{self, dop},
+    tag::Tag,
+};
 use std::{borrow::Cow, collections::BTreeSet};
 
 /// The beginning of a file, by which importers know their own.
@@ -63,6 +68,16 @@ impl<'a> File<'a> {
     /// Its lines.
     pub fn lines(&self) -> impl Iterator<Item = Line<'a>> + use<'a> {
         lines(self.bytes)
+    }
+
+    /// Fails at the first line that holds one of `words`, by which runs say that they failed: what
+    /// they measured until then is not the test.
+    pub(crate) fn is_of_no_failed_run(&self, words: &[&str]) -> Result<(), Fault> {
+        let failed = |line: &Line<'_>| words.iter().any(|word| line.text.contains(word));
+        let Some(line) = self.lines().find(failed) else { return Ok(()) };
+        let shown = number::excerpt(&line.text);
+        let reason = format!("the run failed: `{shown}`; repeat it, or remove it from the file");
+        Err(Fault::new(line.number, reason))
     }
 
     /// The cell of a file that belongs to one subject and one step: both come from the file's

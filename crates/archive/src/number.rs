@@ -12,6 +12,11 @@ pub(crate) fn parse(text: &str) -> Option<f64> {
     text.parse().ok().filter(|value: &f64| value.is_finite())
 }
 
+/// The same from 0 on: no quantity that archives hold is below.
+pub(crate) fn quantity(text: &str) -> Option<f64> {
+    parse(text).filter(|value| *value >= 0.0)
+}
+
 /// The number that a text begins with, and the rest: `907.76user` is 907.76 and `user`.
 pub(crate) fn leading(text: &str) -> Option<(f64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());

@@ -3,6 +3,9 @@
 use crate::{Fault, Line, number};
 use std::collections::BTreeMap;
 
+/// Why a row is not counted.
+const NO_ROW: &str = "the row has no number in a column, or one below 0; it is left out";
+
 /// The rows of a vmstat capture.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Vmstat {
@@ -52,10 +55,7 @@ impl Vmstat {
                 }
                 Some(_) => match columns.and_then(|columns| row(&words, columns)) {
                     Some(numbers) => found.add(numbers),
-                    None => faults.push(Fault::new(
-                        line.number,
-                        "the row does not have a number in every column; it is left out",
-                    )),
+                    None => faults.push(Fault::new(line.number, NO_ROW)),
                 },
             }
         }
@@ -93,7 +93,7 @@ fn row(words: &[&str], [cs, us, sy, count]: [usize; 4]) -> Option<[f64; 3]> {
     if words.len() < count || !words[..count].iter().all(|word| number::parse(word).is_some()) {
         return None;
     }
-    Some([number::parse(words[cs])?, number::parse(words[us])?, number::parse(words[sy])?])
+    Some([number::quantity(words[cs])?, number::quantity(words[us])?, number::quantity(words[sy])?])
 }
 
 /// The rows of one device in an iostat capture: sums over the reports.
@@ -140,7 +140,7 @@ pub fn iostat<'a>(
             continue;
         }
         let Some((places, count)) = columns else { continue };
-        let numbers = places.map(|place| words.get(place).and_then(|word| number::parse(word)));
+        let numbers = places.map(|place| words.get(place).and_then(|word| number::quantity(word)));
         match numbers {
             [Some(reads), Some(read_kib), Some(writes), Some(write_kib)]
                 if words.len() == count =>
@@ -152,10 +152,7 @@ pub fn iostat<'a>(
                 device.writes += writes;
                 device.write_kib += write_kib;
             }
-            _ => faults.push(Fault::new(
-                last,
-                "the row does not have a number in every column; it is left out",
-            )),
+            _ => faults.push(Fault::new(last, NO_ROW)),
         }
     }
     if devices.is_empty() {

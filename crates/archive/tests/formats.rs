@@ -274,8 +274,13 @@ fn reports_of_pgbench_behind_each_other_are_repetitions_with_their_conditions() 
 #[test]
 fn a_rate_with_the_time_of_reconnecting_is_a_rate() {
     let line = "tps = 1490.1 (including reconnection times)";
-    let (_, found) = found("pgbench.txt", &with_line("pgbench.txt", 17, Some(line))).unwrap();
-    assert_eq!(values(&found)["s1 pgbench 4 ops_per_second"].1, "1490.1");
+    let of = |bytes: &[u8]| values(&found("pgbench.txt", bytes).unwrap().1);
+    let key = "s1 pgbench 4 ops_per_second";
+    assert_eq!(of(&with_line("pgbench.txt", 17, Some(line)))[key].1, "1490.1");
+    // Without the time in which connections were made, it is that of the rest.
+    let text = String::from_utf8(data("pgbench.txt")).unwrap();
+    let slow = text.replace("time = 9.113 ms", "time = 9000.0 ms").replace("1496.204", "14960.204");
+    assert_eq!(of(slow.as_bytes())[key].1, "14960.204815");
 }
 
 /// The sample with line `line` (from 1) replaced; `None` cuts the file before it.
@@ -289,13 +294,18 @@ fn with_line(name: &str, line: usize, text: Option<&str>) -> Vec<u8> {
     (lines.join("\n") + "\n").into_bytes()
 }
 
+/// Checks that a sample with line `line` replaced or cut is broken at line `place`.
+fn check_broken(name: &str, (line, text): (usize, Option<&str>), place: u32, word: &str) {
+    let fault = found(name, &with_line(name, line, text)).unwrap_err();
+    assert_eq!(fault.line, place, "{name}: {}", fault.reason);
+    assert!(fault.reason.contains(word), "{name}: {}", fault.reason);
+    assert!(!fault.reason.ends_with('.') && fault.reason.lines().count() == 1);
+}
+
 #[test]
 fn a_broken_file_tells_nothing_but_where_it_is_broken() {
     let check = |name: &str, line: usize, text: Option<&str>, place: u32, word: &str| {
-        let fault = found(name, &with_line(name, line, text)).unwrap_err();
-        assert_eq!(fault.line, place, "{name}: {}", fault.reason);
-        assert!(fault.reason.contains(word), "{name}: {}", fault.reason);
-        assert!(!fault.reason.ends_with('.') && fault.reason.lines().count() == 1);
+        check_broken(name, (line, text), place, word);
     };
     let met = "sb.met.read-only.range10.pk1.dop4";
     check(met, 3, None, 2, "before the numbers");
@@ -311,9 +321,17 @@ fn a_broken_file_tells_nothing_but_where_it_is_broken() {
     let negative = transactions("(-62.50 per sec.)");
     check(report, 15, Some(&negative), 15, "`1875   (-62.50 per sec.)` is a count or rate below 0");
     let none = transactions("(0.00 per sec.)");
-    check(report, 15, Some(&none), 15, "in 30 s contradicts itself: 62.50 per second");
+    check(report, 15, Some(&none), 15, "in 30 s contradicts itself: at this rate it would be 0");
     let other = transactions("(75.00 per sec.)");
-    check(report, 15, Some(&other), 15, "in 30 s contradicts itself: 62.50 per second would fit");
+    check(
+        report,
+        15,
+        Some(&other),
+        15,
+        "in 30 s contradicts itself: at this rate it would be 2250",
+    );
+    let zero = "    time elapsed:    0.0000s";
+    check(report, 22, Some(zero), 15, "in 0 s contradicts itself: at this rate it would be 0");
     let comma = transactions("(62,50 per sec.)");
     check(report, 15, Some(&comma), 15, "its rate (decimal comma? run sysbench with `LC_ALL=C`)");
     check("sb.prepare.o.point-query.warm.range100.pk1", 3, None, 2, "cut short");
@@ -337,6 +355,8 @@ fn a_broken_file_tells_nothing_but_where_it_is_broken() {
     check("pgbench.txt", 8, Some(clients), 8, "is no number of clients");
     let rate = "tps = 1496204.815 (without initial connection time)";
     check("pgbench.txt", 17, Some(rate), 17, "contradicts 14960 transactions in 10 s");
+    let rate = "tps = 13464.0 (without initial connection time)";
+    check("pgbench.txt", 17, Some(rate), 17, "contradicts 14960 transactions in 10 s");
     check("hammerdb.txt", 6, None, 5, "no line says");
     check("sysbench-intervals.csv", 2, Some("3,2,110.00,2200"), 2, "has 10 numbers");
     check(
@@ -347,6 +367,21 @@ fn a_broken_file_tells_nothing_but_where_it_is_broken() {
         "number of threads changes",
     );
     check("sysbench-intervals.json", 7, Some("},"), 7, "is cut or changed here");
+}
+
+#[test]
+fn a_failed_run_tells_nothing_but_where_it_failed() {
+    let check = |name: &str, line: usize, text: &str, word: &str| {
+        check_broken(name, (line, Some(text)), line as u32, word);
+    };
+    let words = "the run failed: `pgbench: error: client 3 script 0";
+    let aborted = "pgbench: error: client 3 script 0 aborted in command 1 query 0: ERROR: deadlock";
+    check("pgbench.txt", 1, aborted, words);
+    let aborted = "Run was aborted; the above results are incomplete.";
+    check("pgbench-old.txt", 9, aborted, "the run failed: `Run was aborted; the above");
+    let failed = "Vuser 3:FINISHED FAILED";
+    check("hammerdb.txt", 4, failed, "the run failed: `Vuser 3:FINISHED FAILED`; repeat");
+    check("hammerdb.txt", 4, "Error in Virtual User 5: deadlock", "the run failed");
 }
 
 #[test]
@@ -366,9 +401,14 @@ fn a_broken_row_is_left_out_and_shifts_nothing() {
     check("qps.abs.two.tsv", 5, "1000\t900\tscan", 2, "names no step");
     check("qps.abs.two.tsv", 5, "inf\t900\tscan_range=100", 1, "`inf` is not a number");
     check("vmstat.txt", 4, " 2  0      0 100000", 0, "left out");
+    let row = String::from_utf8(data("vmstat.txt")).unwrap().lines().nth(3).unwrap().to_owned();
+    let negative = row.replace(" 1000 ", " -1323340 ");
+    check("vmstat.txt", 4, &negative, 0, "the row has no number in a column, or one below 0");
     let report = "sb.o.read-only.range10.pk1.dop4";
     check(report, 26, "         min:    -1.90", 1, "`-1.90` is below 0, so `latency_us_min`");
     check("iostat.txt", 7, "nvme0n1  10.00", 0, "left out");
+    let negative = "md1 -1.0 160.0 0.0 0.0 0.1 16.0 5.0 80.0 1.0";
+    check("iostat.txt", 9, negative, 0, "the row has no number in a column, or one below 0");
 }
 
 /// What an import of a folder with these files makes of `ops_per_second`, as `PHASE SUBJECT VALUE`.

@@ -4,6 +4,9 @@ use super::Importer;
 use crate::{Fault, File, FileHead, Found, Line, number};
 use std::collections::BTreeMap;
 
+/// What failed users say.
+const FAILED: [&str; 2] = ["FINISHED FAILED", "Error in Virtual User"];
+
 const RESULT: &str = "TEST RESULT : System achieved ";
 
 pub(super) const IMPORTER: Importer = Importer {
@@ -20,6 +23,7 @@ fn recognises(head: &FileHead<'_>) -> bool {
 }
 
 fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
+    file.is_of_no_failed_run(&FAILED)?;
     let mut cell = file.loose_cell("tproc-c");
     let mut rounds: BTreeMap<Option<u32>, u32> = BTreeMap::new();
     let mut last = 0;

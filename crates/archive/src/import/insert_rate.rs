@@ -44,7 +44,7 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
         }
         let separator = if text.contains('\t') { '\t' } else { ',' };
         let cells: Vec<String> = text.split(separator).map(str::to_owned).collect();
-        let numbers = cells.iter().take(SLICES).all(|cell| number::parse(cell).is_some());
+        let numbers = cells.iter().take(SLICES).all(|cell| number::quantity(cell).is_some());
         match cells.split_last() {
             Some((tag, slices)) if slices.len() == SLICES && numbers => {
                 // Rows of single clients begin with their number.

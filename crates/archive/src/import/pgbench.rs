@@ -10,10 +10,17 @@ const SCRIPT: &str = "SQL script ";
 pub(crate) const CONDITIONS: [(&str, &str); 2] =
     [("scaling factor", "scale"), ("query mode", "query-mode")];
 
+/// What clients say that end before the test does, and pgbench then, since version 11.
+const FAILED: [&str; 3] = [" aborted in ", " aborted while ", "Run was aborted"];
+
 /// A rate is at least and at most so many times that of the transactions in the duration: tests end
-/// a little late, and the time in which connections were made is not in a rate.
+/// a little late.
 const LEAST: f64 = 0.8;
-const MOST: f64 = 20.0;
+const MOST: f64 = 1.25;
+
+/// The same of rates without the time in which connections were made, which old versions do not
+/// print: with `--connect` it is most of the duration.
+const MOST_UNCONNECTED: f64 = 20.0;
 
 pub(super) const IMPORTER: Importer = Importer {
     name: "pgbench",
@@ -28,6 +35,7 @@ fn recognises(head: &FileHead<'_>) -> bool {
     let own = |line: &Line<'_>| {
         let text = &line.text;
         text.starts_with("pgbench (")
+            || text.starts_with("pgbench: ")
             || text.starts_with(TYPE)
             || text.starts_with("progress: ") && text.contains(" tps, lat ")
     };
@@ -35,6 +43,7 @@ fn recognises(head: &FileHead<'_>) -> bool {
 }
 
 fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
+    file.is_of_no_failed_run(&FAILED)?;
     let lines: Vec<Line<'_>> = file.lines().collect();
     let starts: Vec<usize> = (0..lines.len()).filter(|at| starts_report(&lines[*at])).collect();
     let Some(first) = starts.first() else {
@@ -76,7 +85,7 @@ fn head(report: &[Line<'_>], cell: &mut Cell) -> Result<(), Fault> {
 }
 
 fn report(lines: &[Line<'_>], cell: Cell, found: &mut Found) -> Result<(), Fault> {
-    let mut reader = Reader { cell, rated: false, processed: None, seconds: None };
+    let mut reader = Reader { cell, rated: false, processed: None, seconds: None, connecting: 0.0 };
     for line in lines {
         if let Some(script) = line.text.strip_prefix(SCRIPT) {
             reader = reader.next_script(script, line.number)?;
@@ -100,6 +109,8 @@ struct Reader {
     processed: Option<f64>,
     /// How long the test took, where it was told to take so long.
     seconds: Option<f64>,
+    /// The part of it before all connections were made, in seconds, where it is known.
+    connecting: f64,
 }
 
 impl Reader {
@@ -120,7 +131,7 @@ impl Reader {
         cell.phase = format!("{phase} script {number}");
         cell.workload = name_of(name);
         // The transactions of a script stand in a line of their own.
-        Ok(Self { cell, rated: false, processed: None, seconds: None })
+        Ok(Self { cell, rated: false, processed: None, seconds: None, connecting: 0.0 })
     }
 
     fn line(&mut self, line: &Line<'_>, found: &mut Found) -> Result<(), Fault> {
@@ -140,25 +151,36 @@ impl Reader {
             self.milliseconds("latency_us_mean", rest, at, found);
         } else if let Some(rest) = text.strip_prefix("latency stddev = ") {
             self.milliseconds("latency_us_stddev", rest, at, found);
+        } else if let Some(time) = text.strip_prefix("initial connection time = ") {
+            self.connecting = number::leading(time).map_or(0.0, |(time, _)| time / 1000.0);
         } else if let Some(rate) = text.strip_prefix("tps = ") {
+            let (rate, of) = rate.split_once(' ').unwrap_or((rate, ""));
             // Old versions print two rates; the one with connections being made comes first.
-            if !rate.contains("(including connections") {
-                self.rate(rate.split(' ').next().unwrap_or_default(), at, found)?;
+            if !of.contains("(including connections") {
+                let is_old = of.contains("(excluding connections");
+                let most = if is_old { MOST_UNCONNECTED } else { MOST };
+                self.rate((rate, most), at, found)?;
             }
         } else if let Some((_, rate)) = text.split_once("of total, tps = ") {
-            self.rate(rate.trim_end_matches(')'), at, found)?;
+            self.rate((rate.trim_end_matches(')'), MOST), at, found)?;
         }
         Ok(())
     }
 
-    fn rate(&mut self, text: &str, line: u32, found: &mut Found) -> Result<(), Fault> {
+    /// Takes a rate, which is at most so many times that of the transactions.
+    fn rate(
+        &mut self,
+        (text, most): (&str, f64),
+        line: u32,
+        found: &mut Found,
+    ) -> Result<(), Fault> {
         let shown = number::excerpt(text);
         let Some(rate) = number::parse(text) else {
             return Err(Fault::new(line, format!("`{shown}` is not a rate")));
         };
         if let (Some(count), Some(seconds)) = (self.processed, self.seconds) {
-            let counted = rate * seconds;
-            if counted < LEAST * count || counted > MOST * count {
+            let connected = seconds - self.connecting;
+            if rate * seconds < LEAST * count || rate * connected > most * count {
                 let reason = format!(
                     "`{shown}` per second contradicts {count} transactions in {seconds} s; import \
                      the report as pgbench printed it"

@@ -64,7 +64,7 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
 
 fn report(lines: &[Line<'_>], cell: &Cell, found: &mut Found) -> Result<(), Fault> {
     let mut reader =
-        Report { cell, found, events: None, queries: false, rates: Vec::new(), seconds: 0.0 };
+        Report { cell, found, events: None, queries: false, rates: Vec::new(), seconds: None };
     for line in lines {
         reader.line(line)?;
     }
@@ -116,7 +116,7 @@ struct Report<'a> {
     /// The counts with their rates.
     rates: Vec<Rated>,
     /// How long the test took, as far as it is known.
-    seconds: f64,
+    seconds: Option<f64>,
 }
 
 /// A count with its rate as they are printed.
@@ -131,10 +131,10 @@ struct Rated {
 const TOLERANCE: f64 = 0.05;
 
 impl Rated {
-    /// Whether the rate is that of the count in this time; rates have two decimals.
+    /// Whether the rate is that of the count in this time; rates have two decimals, and times four.
     fn fits(&self, seconds: f64) -> bool {
-        let counted = self.rate * seconds;
-        (counted - self.count).abs() <= TOLERANCE * self.count + 0.01 * seconds
+        let rounding = 0.01 * seconds + 0.0001 * self.rate;
+        (self.rate * seconds - self.count).abs() <= TOLERANCE * self.count + rounding
     }
 }
 
@@ -169,7 +169,7 @@ impl Report<'_> {
             }
             "total time" | "time elapsed" => {
                 let seconds = rest.strip_suffix('s').unwrap_or(rest);
-                self.seconds = number::parse(seconds).unwrap_or_default();
+                self.seconds = number::parse(seconds);
                 self.number("seconds", seconds, at);
             }
             "min" => self.milliseconds("latency_us_min", rest, at),
@@ -203,16 +203,15 @@ impl Report<'_> {
 
     /// A rate is that of its count in the time of the test.
     fn rates_fit_counts(&self) -> Result<(), Fault> {
-        let seconds = Some(self.seconds).filter(|seconds| *seconds > 0.0);
-        let wrong = |seconds| self.rates.iter().find(|rated| !rated.fits(seconds));
-        let Some((wrong, seconds)) = seconds.and_then(|s| Some((wrong(s)?, s))) else {
+        let Some(seconds) = self.seconds else { return Ok(()) };
+        let Some(wrong) = self.rates.iter().find(|rated| !rated.fits(seconds)) else {
             return Ok(());
         };
         let reason = format!(
-            "`{}` in {seconds} s contradicts itself: {:.2} per second would fit; import the \
+            "`{}` in {seconds} s contradicts itself: at this rate it would be {:.0}; import the \
              report as sysbench printed it",
             wrong.text,
-            wrong.count / seconds
+            wrong.rate * seconds
         );
         Err(Fault::new(wrong.line, reason))
     }
