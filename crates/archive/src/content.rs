@@ -1,7 +1,8 @@
 //! The content of a file: unpacked, and checked to be text.
 
 use crate::Fault;
-use std::io::Read;
+use flate2::bufread::GzDecoder;
+use std::io::{self, BufRead, BufReader, Read};
 
 /// A file larger than this is no result file of a known format.
 const BYTES_MAX: u64 = 256 << 20;
@@ -10,8 +11,18 @@ const BYTES_MAX: u64 = 256 << 20;
 #[derive(Debug, Default)]
 pub(crate) struct Content {
     bytes: Vec<u8>,
+    /// How many of the bytes are not damaged.
+    sound: usize,
     /// Why there is no more.
-    failure: Option<std::io::Error>,
+    failure: Option<io::Error>,
+}
+
+/// The text of a file.
+#[derive(Debug, Default)]
+pub(crate) struct Text {
+    pub(crate) bytes: Vec<u8>,
+    /// Why the file holds more than these lines.
+    pub(crate) damage: Option<Fault>,
 }
 
 /// How a file is packed.
@@ -31,15 +42,36 @@ impl Packing {
 impl Content {
     /// At most `limit` bytes, and one more of a file that has more.
     pub(crate) fn read(from: impl Read, packing: Packing, limit: u64) -> Self {
-        let mut bytes = Vec::new();
+        let mut content = Self::default();
         let limit = limit.min(BYTES_MAX).saturating_add(1);
         let outcome = match packing {
-            Packing::Gzip => {
-                flate2::read::MultiGzDecoder::new(from).take(limit).read_to_end(&mut bytes)
+            Packing::Gzip => content.unpack(from, limit),
+            Packing::None => {
+                let outcome = from.take(limit).read_to_end(&mut content.bytes);
+                content.sound = content.bytes.len();
+                outcome.map(drop)
             }
-            Packing::None => from.take(limit).read_to_end(&mut bytes),
         };
-        Self { bytes, failure: outcome.err() }
+        content.failure = outcome.err();
+        content
+    }
+
+    /// Unpacks one member after the other. One that is cut is sound as far as it goes; one that is
+    /// corrupt may be so from its start.
+    fn unpack(&mut self, from: impl Read, limit: u64) -> io::Result<()> {
+        let mut from = BufReader::new(from);
+        loop {
+            let left = limit.saturating_sub(self.bytes.len() as u64);
+            if left == 0 || from.fill_buf()?.is_empty() {
+                return Ok(());
+            }
+            let outcome = GzDecoder::new(&mut from).take(left).read_to_end(&mut self.bytes);
+            let is_cut = |error: &io::Error| error.kind() == io::ErrorKind::UnexpectedEof;
+            if outcome.as_ref().err().is_none_or(is_cut) {
+                self.sound = self.bytes.len();
+            }
+            outcome?;
+        }
     }
 
     /// A whole file, as far as files are read.
@@ -48,8 +80,8 @@ impl Content {
     }
 
     /// Nothing, because of a failure.
-    pub(crate) fn unreadable(failure: std::io::Error) -> Self {
-        Self { bytes: Vec::new(), failure: Some(failure) }
+    pub(crate) fn unreadable(failure: io::Error) -> Self {
+        Self { failure: Some(failure), ..Self::default() }
     }
 
     /// The beginning, at most `count` bytes, whatever it holds.
@@ -57,14 +89,22 @@ impl Content {
         &self.bytes[..self.bytes.len().min(count)]
     }
 
-    /// The content as text: UTF-8 without a mark of byte order and without zero bytes. Fails with
-    /// the line at which it ends to be that.
-    pub(crate) fn text(self) -> Result<Vec<u8>, Fault> {
-        let Self { mut bytes, failure } = self;
+    /// The content as text: UTF-8 without a mark of byte order and without zero bytes; of a damaged
+    /// file the whole lines before the damage. Fails with the line at which it ends to be that.
+    pub(crate) fn text(self) -> Result<Text, Fault> {
+        let Self { mut bytes, sound, failure } = self;
+        bytes.truncate(sound);
+        let mut damage = None;
         if let Some(error) = failure {
             let from = if bytes.is_empty() { "" } else { " from here on" };
             let reason = format!("the file cannot be read{from}: {error}");
-            return Err(Fault::new(line_of(&bytes, bytes.len()), reason));
+            let fault = Fault::new(line_of(&bytes, bytes.len()), reason);
+            let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+            bytes.truncate(end);
+            if bytes.is_empty() {
+                return Err(fault);
+            }
+            damage = Some(fault);
         }
         if bytes.is_empty() {
             return Err(Fault::new(1, "the file is empty"));
@@ -90,7 +130,7 @@ impl Content {
         if bytes.starts_with(MARK) {
             bytes.drain(..MARK.len());
         }
-        Ok(bytes)
+        Ok(Text { bytes, damage })
     }
 }
 
@@ -113,7 +153,7 @@ mod tests {
             Content::whole(bytes, Packing::None).text(),
             expected,
         ) {
-            (Ok(text), expected) => assert_eq!(Ok(text.as_slice()), expected),
+            (Ok(text), expected) => assert_eq!(Ok(text.bytes.as_slice()), expected),
             (Err(fault), Err((line, word))) => {
                 assert!(fault.line == line && fault.reason.contains(word), "{fault:?}");
             }

@@ -27,6 +27,8 @@ pub struct Found {
     pub warnings: Vec<Fault>,
     /// Labels of subjects in the order in which a summary lists them; empty for other files.
     pub subjects: Vec<String>,
+    /// Whether a file beside it tells all of it, so that it needs no values.
+    pub is_told_elsewhere: bool,
 }
 
 /// One printed number.

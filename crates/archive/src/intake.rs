@@ -3,7 +3,7 @@
 use crate::{
     Error, Fault, FileHead, Found, Imported, Options, Result, Warning,
     assemble::{Archives, Assembly, Told},
-    content::{Content, MARK},
+    content::{Content, MARK, Text},
     file::File,
     folders::Folders,
     import::{self as formats, Importer},
@@ -64,7 +64,9 @@ impl Intake {
                 *self.imported.taken.entry(importer.name).or_default() += 1;
                 self.take(candidate, importer, whole())
             }
-            None if candidate.named => whole().text().and_then(|_| Err(unknown())),
+            None if candidate.named => {
+                whole().text().and_then(|text| Err(text.damage.unwrap_or_else(unknown)))
+            }
             None => {
                 self.imported.unknown.push(candidate.path.to_owned());
                 Ok(())
@@ -82,15 +84,15 @@ impl Intake {
         self.imported.broken.push(warning);
     }
 
-    /// Keeps what a file tells. A fault means that it is broken: it tells nothing, or ends within a
-    /// line and tells what is before it.
+    /// Keeps what a file tells. A fault means that it is broken: it tells nothing, or is damaged or
+    /// ends within a line and tells what is before that.
     fn take(
         &mut self,
         candidate: &Candidate<'_>,
         importer: &Importer,
         content: Content,
     ) -> std::result::Result<(), Fault> {
-        let bytes = content.text()?;
+        let Text { bytes, damage } = content.text()?;
         let file = File {
             path: candidate.path,
             name: candidate.name(),
@@ -99,12 +101,20 @@ impl Intake {
             siblings: candidate.siblings,
         };
         let mut found = Found::default();
-        (importer.import)(&file, &mut found).map_err(|fault| at_a_line(fault, &file))?;
+        if let Err(fault) = (importer.import)(&file, &mut found) {
+            return Err(damage.unwrap_or_else(|| at_a_line(fault, &file)));
+        }
         names::check(&mut found);
-        let cut = if importer.ends_anywhere { None } else { cut(&file, &mut found) };
+        let cut = match damage {
+            None if !importer.ends_anywhere => cut(&file, &mut found),
+            damage => damage,
+        };
         let faults = std::mem::take(&mut found.warnings);
         if found.values.is_empty() {
-            return cut.or(faults.into_iter().next()).map_or(Ok(()), Err);
+            let none = || at_a_line(Fault::new(0, "no line holds a value"), &file);
+            let fault = cut.or(faults.into_iter().next());
+            let fault = fault.or_else(|| (!found.is_told_elsewhere).then(none));
+            return fault.map_or(Ok(()), Err);
         }
         for fault in faults {
             let warning = Warning::new(candidate.path, fault);

@@ -105,7 +105,7 @@ fn what_is_broken_or_named_is_told_beside_good_files_and_the_rest_is_counted() {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::Write::write_all(&mut packed, &met).unwrap();
     let packed = packed.finish().unwrap();
-    let cases: [(&str, &[u8], &str); 14] = [
+    let cases: [(&str, &[u8], &str); 16] = [
         (no, b"", "notes.txt:1"),
         (no, b"a\n\0", "notes.txt:2"),
         (no, b"a\nb\n\xff", "notes.txt:3"),
@@ -120,6 +120,8 @@ fn what_is_broken_or_named_is_told_beside_good_files_and_the_rest_is_counted() {
         (sum, table, "o.sum.t.1m.a:2"),
         ("mrg.l.i0", b"ips\tqps\ttag\n1\ta\n", "mrg.l.i0:2"),
         ("mrg.l.i0", &table[..table.len() - 1], "mrg.l.i0:2"),
+        ("mrg.l.i0", &table[..12], "mrg.l.i0:1"),
+        ("mrg.l.i0", b"ips\tqps\ttag\nNA\tNA\ta\n", "mrg.l.i0:2"),
     ];
     for (name, bytes, place) in cases {
         let known = ![no, "a.gz"].contains(&name);
@@ -165,6 +167,39 @@ fn a_line_that_is_cut_is_left_out_and_told() {
         5,
         &["my84"],
     );
+}
+
+#[test]
+fn what_was_read_before_damage_is_kept() {
+    use std::io::Write;
+    let table = "ips\tqps\ttag\n1\t0\tmy80\n2\t0\tmy84\n";
+    let pack = |text: &str| {
+        let mut coder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+        coder.write_all(text.as_bytes()).unwrap();
+        coder.finish().unwrap()
+    };
+    let packed = pack(table);
+    let name = "mrg.l.i0.gz";
+    let check = |bytes: &[u8], line: u32, subjects: &[&str]| {
+        let imported = import(&[(name, bytes)]).unwrap();
+        assert_eq!(broken(&imported), [format!("{name}:{line}")]);
+        assert!(imported.broken[0].reason.contains("cannot be read from here on"));
+        assert_eq!(imported.archives[0].subjects, subjects);
+    };
+    // Its last line, its checksum, and the checksum's last byte are cut.
+    check(&packed[..packed.len() - 12], 3, &["my80"]);
+    check(&packed[..packed.len() - 8], 4, &["my80", "my84"]);
+    check(&packed[..packed.len() - 1], 4, &["my80", "my84"]);
+    check(&[packed.as_slice(), b"something else"].concat(), 4, &["my80", "my84"]);
+    let end = table.find("2\t").unwrap();
+    let two = [pack(&table[..end]), pack(&table[end..])];
+    let whole = two.concat();
+    assert_eq!(import(&[(name, &whole)]).unwrap().broken, []);
+    // Where the checksum is wrong, any number may be.
+    let mut corrupt = two.concat();
+    let last = corrupt.len() - 8;
+    corrupt[last] ^= 1;
+    check(&corrupt, 3, &["my80"]);
 }
 
 #[test]

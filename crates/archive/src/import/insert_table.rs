@@ -53,6 +53,7 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
     // Ratios that follow from absolute values beside them say nothing of their own.
     let source = file.name.replacen("rel.", "mrg.", 1);
     if rows == Rows::Relative && file.has_sibling(&source) {
+        found.is_told_elsewhere = true;
         return Ok(());
     }
     let context = Context { file, clients: clients(file.path) };

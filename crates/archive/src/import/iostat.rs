@@ -22,6 +22,7 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
     let devices = samples::iostat(file.lines(), &mut faults)?;
     // The averages that were published say which device they are of by their numbers alone.
     if file.has_averages() {
+        found.is_told_elsewhere = true;
         return Ok(());
     }
     found.warnings.extend(faults);

@@ -28,6 +28,7 @@ fn recognises(head: &FileHead<'_>) -> bool {
 fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
     let relative = file.name.contains(".rel");
     if relative && file.has_sibling(&file.name.replacen(".rel", ".abs", 1)) {
+        found.is_told_elsewhere = true;
         return Ok(());
     }
     let metric = if relative { RELATIVE } else { "ops_per_second" };

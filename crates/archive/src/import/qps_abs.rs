@@ -20,7 +20,7 @@ fn recognises(head: &FileHead<'_>) -> bool {
 
 fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
     if file.name.ends_with(".csv") {
-        return nameless(file);
+        return nameless(file, found);
     }
     let mut lines = file.lines().peekable();
     let names = names(&mut lines, 1)?;
@@ -36,9 +36,10 @@ pub(super) fn is_qps(name: &str, kind: &str, ending: &str) -> bool {
 }
 
 /// A table without names is only good beside the one that has them.
-pub(super) fn nameless(file: &File<'_>) -> Result<(), Fault> {
+pub(super) fn nameless(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
     let named = format!("{}.tsv", file.name.strip_suffix(".csv").unwrap_or(file.name));
     if file.has_sibling(&named) {
+        found.is_told_elsewhere = true;
         return Ok(());
     }
     Err(Fault::new(

@@ -26,11 +26,12 @@ fn recognises(head: &FileHead<'_>) -> bool {
 
 fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
     if file.name.ends_with(".csv") {
-        return nameless(file);
+        return nameless(file, found);
     }
     if is_qps(file.name, "rel", ".tsv")
         && file.has_sibling(&file.name.replacen("qps.rel.", "qps.abs.", 1))
     {
+        found.is_told_elsewhere = true;
         return Ok(());
     }
     let mut lines = file.lines().peekable();
