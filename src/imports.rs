@@ -62,13 +62,10 @@ fn compare(
     observations.measurements = measurements;
     let mut comparison = analysis::compare(&observations, &design);
     comparison.is_imported = true;
-    match baseless(&design) {
+    if let Some(why) = uncompared(&comparison, &design) {
         // The answer has nothing else to say.
-        Some(why) => {
-            comparison.conditions.push(format!("Nothing is compared: {why}."));
-            comparison.warnings.push(format!("nothing is compared: {why}"));
-        }
-        None => comparison.warnings.extend(unshared(&comparison)),
+        comparison.conditions.push(format!("Nothing is compared: {why}."));
+        comparison.warnings.push(format!("nothing is compared: {why}"));
     }
     comparison.warnings.extend(unpaired(&observations.measurements, &design));
     comparison.warnings.extend(differences);
@@ -93,34 +90,36 @@ fn compare(
     Ok(Compared { comparison, design, observations })
 }
 
-/// Says why nothing of an archive is compared, where no variant has a base.
-fn baseless(design: &Design) -> Option<String> {
-    let [(first, _), _, ..] = design.subjects.as_slice() else { return None };
-    design.subjects.iter().all(|(_, base)| base.is_none()).then(|| {
-        format!(
-            "each variant has its own base, because it has its own summary; `--base {first}` \
-             compares them"
-        )
-    })
-}
-
-/// Says why nothing of an archive is compared, where no variant has a test of its base.
-fn unshared(comparison: &Comparison) -> Option<String> {
-    let cells = || comparison.phases.iter().flat_map(|phase| &phase.cells);
-    if comparison.subjects.len() < 2 || cells().any(|cell| cell.ratio.is_some()) {
+/// Says why nothing of an archive is compared.
+fn uncompared(comparison: &Comparison, design: &Design) -> Option<String> {
+    let [(first, _), (second, _), ..] = design.subjects.as_slice() else { return None };
+    let phases = &comparison.phases;
+    if phases.iter().flat_map(|phase| &phase.cells).any(|cell| cell.ratio.is_some()) {
         return None;
     }
-    let of = |subject: &String| {
-        let has = |phase: &&PhaseResult| {
-            phase.cells.iter().any(|cell| *cell.subject == **subject && cell.value.is_some())
-        };
-        let mut own = comparison.phases.iter().filter(has);
-        own.next().map(|phase| format!("`{subject}` has `{}`", phase.phase))
+    let has = |phase: &PhaseResult, subject: &String| {
+        phase.cells.iter().any(|cell| *cell.subject == **subject && cell.value.is_some())
     };
-    let listed: Vec<String> = comparison.subjects.iter().filter_map(of).take(2).collect();
+    let mut pairs =
+        design.subjects.iter().filter_map(|(label, base)| Some((base.as_ref()?, label)));
+    let pair = pairs.next();
+    let is_shared = |phase: &PhaseResult| {
+        design.subjects.iter().filter(|(label, _)| has(phase, label)).count() > 1
+    };
+    if pair.is_none() && phases.iter().any(is_shared) {
+        return Some(format!(
+            "each variant has its own base, because it has its own summary; `--base {first}` \
+             compares them"
+        ));
+    }
+    let of = |subject: &String| {
+        let phase = phases.iter().find(|phase| has(phase, subject))?;
+        Some(format!("`{subject}` has `{}`", phase.phase))
+    };
+    let (base, other) = pair.unwrap_or((first, second));
+    let listed: Vec<String> = [base, other].into_iter().filter_map(of).collect();
     Some(format!(
-        "nothing is compared, because no variant has a test of its base with the same number of \
-         clients: {}",
+        "the variants share no test with the same number of clients: {}",
         listed.join(", ")
     ))
 }

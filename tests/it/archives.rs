@@ -164,6 +164,51 @@ fn an_engine_with_a_summary_of_its_own_has_a_base_of_its_own() {
 }
 
 #[test]
+fn variants_without_a_shared_test_are_told_with_a_test_of_each() {
+    let threads = |count: &str| report(1.49).replace("threads: 1", &format!("threads: {count}"));
+    let script = |name: &str| {
+        format!("transaction type: <builtin: {name}>\nnumber of clients: 2\ntps = 5.0 (x)\n")
+    };
+    let check = |files: [(&str, String); 2], base: &str, expected: &str| {
+        let lab = Lab::new();
+        for (file, text) in files {
+            std::fs::create_dir_all(lab.path("mine").join(file).parent().unwrap()).unwrap();
+            lab.write(&format!("mine/{file}"), &text);
+        }
+        lab.succeed(&["import", "mine"]);
+        for arguments in [&["compare"][..], &["compare", "--base", base]] {
+            let said = text(&lab.run(arguments).stderr);
+            let expected = format!("share no test with the same number of clients: {expected}");
+            assert!(said.contains(&expected), "{arguments:?} {said}");
+            assert!(!said.contains("summary"), "{said}");
+        }
+    };
+    let files = [("a.txt", threads("1")), ("b.txt", threads("8"))];
+    check(files, "a", "`a` has `sysbench.clients1`, `b` has `sysbench.clients8`");
+    let files = [("a/read-01.txt", report(1.49)), ("b/read-1.txt", report(2.51))];
+    check(files, "a", "`a` has `read-01`, `b` has `read-1`");
+    let files = [("a.txt", script("select only")), ("b.txt", script("simple update"))];
+    check(files, "a", "`a` has `select only`, `b` has `simple update`");
+}
+
+#[test]
+fn variants_with_a_summary_each_are_compared_if_a_base_is_named() {
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path("two")).unwrap();
+    for (name, rate) in [("my1", 1000), ("my2", 1100)] {
+        let table = format!("--- absolute\ncpu/o\t\to/s\tdbms\n0.1\t{rate}\tx.{name}.c.pk1\n");
+        let summary = format!("sb.met.scan.range100.pk1.dop4\n{table}");
+        lab.write(&format!("two/o.met.{name}"), &summary);
+    }
+    lab.succeed(&["import", "two"]);
+    let said = |arguments: &[&str]| text(&lab.run(arguments).stderr);
+    let alone = said(&["compare"]);
+    assert!(alone.contains("own summary; `--base x.my1.c.pk1` compares them"), "{alone}");
+    let named = said(&["compare", "--base", "x.my1.c.pk1"]);
+    assert!(!named.contains("nothing is compared"), "{named}");
+}
+
+#[test]
 fn what_cannot_be_imported_or_exported_is_said_in_one_sentence() {
     let lab = Lab::new();
     let met = "iostat, vmstat normalized by operation rate\nsamp\tr/s\n";
