@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         let mut command = compiler.to_command();
         command.args(["-shared", "-fPIC", "-fvisibility=hidden", "-s"]).args(flags);
-        let status = command.args(files).arg("-ldl").arg("-o").arg(&object).status()?;
+        let status = command.args(files).arg("-o").arg(&object).status()?;
         if !status.success() {
             return Err(format!("{name} cannot be compiled ({status})").into());
         }

@@ -4,15 +4,15 @@
 // code that aligns the stack first, whatever it was.
 
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <signal.h>
 #include <stddef.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
-typedef int set_action(int, const struct sigaction *, struct sigaction *);
+// The other name of `sigaction` in glibc, of all versions. `dlsym` has another version in each half of
+// them, and a server may bring an older glibc than this was compiled with.
+extern int __sigaction(int, const struct sigaction *, struct sigaction *);
 
-static set_action *next;
 // By signal, as the program set them.
 __attribute__((used)) static void (*handlers[NSIG])(int);
 
@@ -29,13 +29,8 @@ __attribute__((naked, used)) static void aligned(__attribute__((unused)) int sig
             "ret");
 }
 
-static set_action *system_action(void) {
-    if (!next) next = (set_action *)dlsym(RTLD_NEXT, "sigaction");
-    return next;
-}
-
 EXPORT int sigaction(int signal, const struct sigaction *new, struct sigaction *old) {
-    if (signal <= 0 || signal >= NSIG) return system_action()(signal, new, old);
+    if (signal <= 0 || signal >= NSIG) return __sigaction(signal, new, old);
     void (*before)(int) = handlers[signal];
     struct sigaction with;
     if (new && new->sa_handler != SIG_DFL && new->sa_handler != SIG_IGN) {
@@ -45,7 +40,7 @@ EXPORT int sigaction(int signal, const struct sigaction *new, struct sigaction *
         with.sa_handler = aligned;
         new = &with;
     }
-    int result = system_action()(signal, new, old);
+    int result = __sigaction(signal, new, old);
     if (result) handlers[signal] = before;
     if (!result && old && old->sa_handler == aligned) old->sa_handler = before;
     return result;
