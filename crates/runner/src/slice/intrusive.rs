@@ -254,6 +254,7 @@ fn not_counted(
 ) -> Result<(), Error> {
     let (subject, phase) = (&trial.header.subject, &phase.name);
     let message = format!("`{phase}` of `{subject}` is not counted by {}: {reason}", used.name());
+    trial.of_phase.marks.push(format!("not counted by {}, see the events", used.name()));
     run.warn(&message);
     trial.event("warning", &message, None)
 }

@@ -95,6 +95,7 @@ pub(crate) fn execute(
     }
     record.readings.extend(trial.of_phase.readings.iter().cloned());
     record.artefacts.extend(trial.of_phase.artefacts.iter().cloned());
+    record.marks.extend(trial.of_phase.marks.iter().cloned());
     let folder_bytes = || dbms::bytes_below(&trial.instance.data) as f64;
     let sizes = [
         ("database_bytes", trial.database_bytes),

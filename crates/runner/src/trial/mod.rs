@@ -88,6 +88,8 @@ pub(crate) struct Copied {
 #[derive(Default)]
 pub(crate) struct OfPhase {
     pub(crate) readings: Vec<Reading>,
+    /// What readers of its values must know.
+    pub(crate) marks: Vec<String>,
     /// Files of the record.
     pub(crate) artefacts: Vec<String>,
 }
