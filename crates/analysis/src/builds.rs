@@ -1,11 +1,14 @@
 //! How the compared builds differ beside their versions.
 
 use crate::Design;
-use model::record::TrialHeader;
+use model::{natural, record::TrialHeader};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Kinds of builds that the sentence lists.
 const KINDS_MAX: usize = 4;
+
+/// Builds of a kind that it names.
+const NAMED: usize = 6;
 
 /// Subjects whose builds have one packager and one compiler.
 struct Kind<'a> {
@@ -94,7 +97,12 @@ fn described(kind: &Kind<'_>) -> String {
     let or = |text: &str, unknown: &str| {
         if text.is_empty() { unknown.to_owned() } else { text.to_owned() }
     };
-    let subjects: Vec<String> = kind.subjects.iter().map(|one| format!("`{one}`")).collect();
+    let mut subjects = kind.subjects.clone();
+    subjects.sort_by(|one, other| natural::compare(one, other));
+    let more = subjects.len().saturating_sub(NAMED);
+    let mut subjects: Vec<String> =
+        subjects.iter().take(NAMED).map(|one| format!("`{one}`")).collect();
+    subjects.extend((more > 0).then(|| format!("{more} more")));
     let compiler = or(kind.compiler, "compiler unknown");
     format!("{} {compiler}, {}", subjects.join(", "), or(kind.packager, "packager unknown"))
 }
@@ -123,6 +131,9 @@ mod tests {
             "The builds differ in packager, which may explain part of the ratios: \
              `a` GCC 4.1.2, npm x; `b` compiler unknown, Debian."
         );
+        let many: Vec<TrialHeader> =
+            (1..=11).rev().map(|n| built(&format!("v{n}"), &format!("m{}", n / 11), "")).collect();
+        assert!(differences(many.iter()).unwrap().contains("`v5`, `v6`, 4 more compiler unknown"));
         let headers = [built("a", "m", "GCC 4.8.5"), built("b", "m", "GCC 7.5.0")];
         assert!(differences(headers.iter()).unwrap().starts_with("The builds differ in compiler,"));
     }

@@ -4,7 +4,7 @@
 
 mod lab;
 
-use lab::{comparison, report};
+use lab::{comparison, report, trial};
 use model::notes::Notes;
 use report::{Details, Report, render};
 
@@ -30,13 +30,21 @@ fn steps_count_tests_between_neighbors() {
         phase.cells.retain(|cell| &*cell.subject != "8.0");
         phase.cells.extend(other.cells.into_iter().filter(|cell| &*cell.subject == "8.0"));
     }
-    let page = page(Details { steps: Some(steps), ..Details::default() });
+    let with_compiler = |(subject, compiler): (&str, &str)| {
+        let mut trial = trial(subject, &[]);
+        trial.header.provenance.compiler = compiler.to_owned();
+        trial
+    };
+    let compilers = [("5.6", "GCC 4"), ("5.7", "GCC 4"), ("8.0", "GCC 7")].map(with_compiler);
+    let trials = compilers.to_vec();
+    let page = page(Details { steps: Some(steps), trials, ..Details::default() });
     let own = section(&page, "consecutive");
+    assert!(!own.contains("GCC 4 to GCC 4") && own.contains("is not that of the version"), "{own}");
     let row = |from: &str| own.split_once(&format!("<th scope=\"row\">{from}</th>")).unwrap().1;
     let (first, second) = (row("5.6"), row("5.7"));
     assert!(first.starts_with("<td>5.7</td>") && first.contains("<td>4 slower</td>"), "{own}");
     assert!(second.starts_with("<td>8.0</td>") && second.contains("<td>4 faster</td>"), "{own}");
-    assert!(second.contains(">1.33</td>"), "{own}");
+    assert!(second.contains(">1.33</td>") && second.contains("<td>GCC 4 to GCC 7</td>"), "{own}");
     assert!(own.contains("by their verdicts"), "{own}");
 }
 

@@ -5,8 +5,8 @@
 mod lab;
 
 use analysis::Curve;
-use lab::{comparison, report};
-use model::{environment::Environment, imported::ImportHeader, record::TrialHeader};
+use lab::{comparison, report, trial};
+use model::imported::ImportHeader;
 use report::{Details, Provenance, Trial, render};
 
 const TWO: [(&str, f64); 2] = [("mysql-5.6.24", 1.0), ("mysql-9.7.4", 1.6)];
@@ -15,30 +15,6 @@ fn page(details: Details) -> String {
     let mut report = report(comparison(&TWO, 1, None), &[]);
     report.details = vec![details];
     render(&report, "html").unwrap()
-}
-
-fn trial(subject: &str, settings: &[(&str, &str)]) -> Trial {
-    let settings = settings.iter().map(|(name, value)| ((*name).into(), (*value).into()));
-    let header = TrialHeader {
-        format: 1,
-        trial: String::new(),
-        run: "r".into(),
-        experiment: "points".into(),
-        plan: String::new(),
-        block: 0,
-        subject: subject.into(),
-        server_version: subject.into(),
-        binary_sha256: "0".repeat(64),
-        configuration: String::new(),
-        settings: settings.collect(),
-        ignored_settings: Vec::new(),
-        seed: 1,
-        foreground: String::new(),
-        provenance: Default::default(),
-        round_trip_us: None,
-        agent: None,
-    };
-    Trial { header, environment: Environment::default(), remarks: Vec::new() }
 }
 
 #[test]

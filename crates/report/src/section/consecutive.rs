@@ -2,6 +2,7 @@
 
 use super::Section;
 use crate::{
+    Trial,
     document::{Align, Column, Document, Item, Row, Table, TableCell},
     inputs::Inputs,
     words::{self, Basis, Standing},
@@ -29,7 +30,7 @@ pub(super) const SECTION: Section = Section { name: "consecutive", write };
 
 fn write(inputs: &Inputs<'_>, document: &mut Document) {
     let Some(steps) = &inputs.details.steps else { return };
-    let table = table(steps);
+    let table = table(steps, &inputs.details.trials);
     if table.rows.len() < 2 {
         // One step is the comparison itself.
         return;
@@ -50,6 +51,13 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
          of tests that are {worse}, the same and {better}, {rule}.",
         words::noun(steps.lead())
     ));
+    if table.columns.iter().any(|column| column.title == ALSO) {
+        document.paragraph(
+            "A step at which the compiler or the packager changes as well is not that of the \
+             version alone."
+                .to_owned(),
+        );
+    }
     if table.rows.len() > MANY {
         let title = format!("{} steps", table.rows.len());
         document.fold(title, vec![Item::Table(table)]);
@@ -58,7 +66,28 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
     }
 }
 
-fn table(steps: &Comparison) -> Table {
+/// The column of what changes beside the version.
+const ALSO: &str = "also changes";
+
+/// The compiler or the packager of a build, if both are known and another one's are different.
+fn also(trials: &[Trial], base: &str, subject: &str) -> Option<String> {
+    let of = |name: &str| {
+        let found = trials.iter().find(|trial| trial.header.subject == name)?;
+        Some(&found.header.provenance)
+    };
+    let (before, now) = (of(base)?, of(subject)?);
+    let differs = |one: &str, other: &str| !one.is_empty() && !other.is_empty() && one != other;
+    let mut found = Vec::new();
+    if differs(&before.compiler, &now.compiler) {
+        found.push(format!("{} to {}", before.compiler, now.compiler));
+    }
+    if differs(&before.packager, &now.packager) {
+        found.push(now.packager.clone());
+    }
+    (!found.is_empty()).then(|| found.join(", "))
+}
+
+fn table(steps: &Comparison, trials: &[Trial]) -> Table {
     let mut parts = vec![("all tests".to_owned(), steps.counted())];
     let groups = words::groups(steps);
     if groups.len() > 1 {
@@ -71,6 +100,9 @@ fn table(steps: &Comparison) -> Table {
         ..Column::words(name)
     };
     columns.extend(parts.iter().map(counts));
+    let changes = |subject: &String| also(trials, base_of(steps, subject, steps.lead())?, subject);
+    let is_told = steps.subjects.iter().any(|subject| changes(subject).is_some());
+    columns.extend(is_told.then(|| Column::words(ALSO)));
     let (basis, lead) = (Basis::of(steps), steps.lead());
     let row = |subject: &String| {
         let base = base_of(steps, subject, lead)?;
@@ -81,7 +113,8 @@ fn table(steps: &Comparison) -> Table {
         let cells = parts.iter().map(|(_, phases)| {
             TableCell::Text(counted(&basis.standings(phases, subject, lead), lead))
         });
-        Some(Row::Cells(names.into_iter().chain([mean]).chain(cells).collect()))
+        let also = is_told.then(|| TableCell::Text(changes(subject).unwrap_or_default()));
+        Some(Row::Cells(names.into_iter().chain([mean]).chain(cells).chain(also).collect()))
     };
     let rows = steps.subjects.iter().filter_map(row).collect();
     Table { columns, rows }

@@ -6,10 +6,11 @@
 use analysis::{Comparison, Design, Input, PhaseFacts, compare, metric, observe};
 use model::{
     drive::{Percentiles, StretchReport},
+    environment::Environment,
     reading::{Reading, Scope},
-    record::{SliceRecord, SliceState},
+    record::{SliceRecord, SliceState, TrialHeader},
 };
-use report::Report;
+use report::{Report, Trial};
 
 /// A phase: name, group, range, clients.
 type Phase = (&'static str, &'static str, Option<u64>, u32);
@@ -116,4 +117,29 @@ pub fn comparison(
 pub fn report(comparison: Comparison, metrics: &[&str]) -> Report {
     let metrics = metrics.iter().map(|name| metric(name).unwrap()).collect();
     Report { comparisons: vec![comparison], metrics, ..Report::default() }
+}
+
+/// A trial of a subject with what its server said of its settings.
+pub fn trial(subject: &str, settings: &[(&str, &str)]) -> Trial {
+    let settings = settings.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+    let header = TrialHeader {
+        format: 1,
+        trial: String::new(),
+        run: "r".into(),
+        experiment: "points".into(),
+        plan: String::new(),
+        block: 0,
+        subject: subject.into(),
+        server_version: subject.into(),
+        binary_sha256: "0".repeat(64),
+        configuration: String::new(),
+        settings: settings.collect(),
+        ignored_settings: Vec::new(),
+        seed: 1,
+        foreground: String::new(),
+        provenance: Default::default(),
+        round_trip_us: None,
+        agent: None,
+    };
+    Trial { header, environment: Environment::default(), remarks: Vec::new() }
 }
