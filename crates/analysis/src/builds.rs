@@ -1,14 +1,11 @@
 //! How the compared builds differ beside their versions.
 
-use crate::Design;
+use crate::{Design, warning::listed};
 use model::{natural, record::TrialHeader};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Kinds of builds that the sentence lists.
 const KINDS_MAX: usize = 4;
-
-/// Builds of a kind that it names.
-const NAMED: usize = 6;
 
 /// Subjects whose builds have one packager and one compiler.
 struct Kind<'a> {
@@ -99,12 +96,12 @@ fn described(kind: &Kind<'_>) -> String {
     };
     let mut subjects = kind.subjects.clone();
     subjects.sort_by(|one, other| natural::compare(one, other));
-    let more = subjects.len().saturating_sub(NAMED);
-    let mut subjects: Vec<String> =
-        subjects.iter().take(NAMED).map(|one| format!("`{one}`")).collect();
-    subjects.extend((more > 0).then(|| format!("{more} more")));
     let compiler = or(kind.compiler, "compiler unknown");
-    format!("{} {compiler}, {}", subjects.join(", "), or(kind.packager, "packager unknown"))
+    format!(
+        "{} {compiler}, {}",
+        listed(subjects.into_iter(), "variant"),
+        or(kind.packager, "packager unknown")
+    )
 }
 
 #[cfg(test)]
@@ -133,7 +130,11 @@ mod tests {
         );
         let many: Vec<TrialHeader> =
             (1..=11).rev().map(|n| built(&format!("v{n}"), &format!("m{}", n / 11), "")).collect();
-        assert!(differences(many.iter()).unwrap().contains("`v5`, `v6`, 4 more compiler unknown"));
+        assert!(
+            differences(many.iter())
+                .unwrap()
+                .contains("`v1`, `v2`, `v3` and 7 more variants compiler unknown")
+        );
         let headers = [built("a", "m", "GCC 4.8.5"), built("b", "m", "GCC 7.5.0")];
         assert!(differences(headers.iter()).unwrap().starts_with("The builds differ in compiler,"));
     }

@@ -1,6 +1,7 @@
 //! Whether a commit waits until it is on the disk.
 
-use model::record::TrialHeader;
+use crate::warning::listed;
+use model::{natural, record::TrialHeader};
 use std::collections::BTreeMap;
 
 /// Settings with values at which a commit returns before it is on the disk, as the servers report
@@ -35,16 +36,16 @@ pub fn unsynced_commits<'a>(headers: impl IntoIterator<Item = &'a TrialHeader>) 
             }
         }
     }
-    let one = |(setting, subjects): (String, Vec<&str>)| {
-        let subjects: Vec<String> = subjects.iter().map(|label| format!("`{label}`")).collect();
-        format!("{} ({setting})", subjects.join(", "))
+    let one = |(setting, mut subjects): (String, Vec<&str>)| {
+        subjects.sort_by(|one, other| natural::compare(one, other));
+        format!("{} ({setting})", listed(subjects.into_iter(), "variant"))
     };
-    let listed: Vec<String> = found.into_iter().map(one).collect();
-    (!listed.is_empty()).then(|| {
+    let told: Vec<String> = found.into_iter().map(one).collect();
+    (!told.is_empty()).then(|| {
         format!(
             "Commits do not wait for the disk on {}: what writes cost with a sync for each is \
              another question (config `durable`).",
-            listed.join(", ")
+            told.join(", ")
         )
     })
 }

@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn every_message_is_one_line_and_comes_back() {
         let place = ListenerPlace::Port { port: 5432, addresses: vec![[127, 0, 0, 1].into()] };
-        let task = TaskCpu { pid: 1, tid: 2, comm: "a\nb".to_owned(), cpu_ns: 3 };
+        let task = TaskCpu { pid: 1, tid: 2, comm: "a\nb".to_owned(), cpu_ns: 3, turns: 1 };
         for command in [
             Command::Find(Listener { at: place, programs: vec!["postgres".to_owned()] }),
             Command::Ping,

@@ -62,4 +62,7 @@ pub struct TaskCpu {
     pub comm: String,
     /// CPU time since the task began, nanoseconds.
     pub cpu_ns: u64,
+    /// How often it has got a CPU: a task that waits for a request gets one for each.
+    #[serde(default)]
+    pub turns: u64,
 }

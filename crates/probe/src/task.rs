@@ -22,8 +22,8 @@ pub fn task_cpu_again(tasks: &[TaskCpu]) -> Vec<TaskCpu> {
 pub(crate) fn task_cpu_again_at(proc_root: &Path, tasks: &[TaskCpu]) -> Vec<TaskCpu> {
     let now = |task: &TaskCpu| {
         let file = task_folder(proc_root, task.pid, task.tid).join("schedstat");
-        let cpu_ns = parse::<Schedstat>(&file).ok()?.sum_exec_runtime;
-        Some(TaskCpu { cpu_ns, ..task.clone() })
+        let times = parse::<Schedstat>(&file).ok()?;
+        Some(TaskCpu { cpu_ns: times.sum_exec_runtime, turns: times.pcount, ..task.clone() })
     };
     tasks.iter().filter_map(now).collect()
 }
@@ -60,7 +60,8 @@ pub(crate) fn task_cpu_at(proc_root: &Path, pids: &[u32]) -> Vec<TaskCpu> {
             let Ok(times) = parse::<Schedstat>(&folder.join("schedstat")) else { continue };
             let comm = fs_err::read_to_string(folder.join("comm")).unwrap_or_default();
             let comm = comm.trim_end().to_owned();
-            found.push(TaskCpu { pid, tid, comm, cpu_ns: times.sum_exec_runtime });
+            let (cpu_ns, turns) = (times.sum_exec_runtime, times.pcount);
+            found.push(TaskCpu { pid, tid, comm, cpu_ns, turns });
         }
     }
     found

@@ -30,8 +30,12 @@ const GROUP: usize = 32;
 /// Statements that move a task's CPU time at all.
 const FEW_STATEMENTS: u32 = 10;
 
-/// Part of the CPU time of a burst that the serving task must have used.
+/// Part of the CPU time of a burst that the serving task must have used, among the tasks that got a
+/// CPU for nearly every statement: background work goes on in few and long turns.
 const SHARE_MIN: f64 = 0.6;
+
+/// Turns per statement, at least, of a task that waits for each.
+const TURNS_MIN: f64 = 0.75;
 
 /// The tasks of a server, on this host or another.
 pub(crate) trait ServerTasks {
@@ -153,7 +157,7 @@ fn task_in_burst(
     let mut one = |statements: u32| -> Result<Option<u32>, Error> {
         let before = by_task(read()?);
         burst(driver, index, statements)?;
-        Ok(stands_out(&before, &by_task(read()?)))
+        Ok(stands_out(&before, &by_task(read()?), statements))
     };
     let found = one(statements)?;
     let is_sure = found.is_none() || found == one(AGAIN.min(statements))?;
@@ -169,7 +173,7 @@ fn moved_by(
     let before = by_task(server.all()?);
     group.iter().try_for_each(|&index| burst(driver, index, FEW_STATEMENTS))?;
     let mut tasks = server.all()?;
-    tasks.retain(|task| before.get(&task.tid).is_none_or(|cpu_ns| task.cpu_ns > *cpu_ns));
+    tasks.retain(|task| before.get(&task.tid).is_none_or(|had| task.cpu_ns > had.cpu_ns));
     Ok(tasks)
 }
 
@@ -181,15 +185,36 @@ fn burst(driver: &mut Driver, index: usize, statements: u32) -> Result<(), Error
     }
 }
 
-fn by_task(tasks: Vec<TaskCpu>) -> BTreeMap<u32, u64> {
-    tasks.into_iter().map(|task| (task.tid, task.cpu_ns)).collect()
+/// What a task had got until a reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Had {
+    cpu_ns: u64,
+    turns: u64,
 }
 
-/// The one task that used most of the CPU time between two readings, if there is one. A task that
-/// was born between them serves no connection that was there before.
-fn stands_out(before: &BTreeMap<u32, u64>, after: &BTreeMap<u32, u64>) -> Option<u32> {
-    let moved = |(task, cpu): (&u32, &u64)| {
-        before.get(task).map(|earlier| (cpu.saturating_sub(*earlier), *task))
+fn by_task(tasks: Vec<TaskCpu>) -> BTreeMap<u32, Had> {
+    tasks
+        .into_iter()
+        .map(|task| (task.tid, Had { cpu_ns: task.cpu_ns, turns: task.turns }))
+        .collect()
+}
+
+/// The one task that used most of the CPU time between two readings, of those that may have
+/// answered each of the `statements`, if there is one. A task that was born between them serves no
+/// connection that was there before. An agent of an earlier version tells of no turns.
+fn stands_out(
+    before: &BTreeMap<u32, Had>,
+    after: &BTreeMap<u32, Had>,
+    statements: u32,
+) -> Option<u32> {
+    let least = match after.values().all(|had| had.turns == 0) {
+        true => 0.0,
+        false => TURNS_MIN * f64::from(statements),
+    };
+    let moved = |(task, now): (&u32, &Had)| {
+        let earlier = before.get(task)?;
+        let turns = now.turns.saturating_sub(earlier.turns) as f64;
+        (turns >= least).then(|| (now.cpu_ns.saturating_sub(earlier.cpu_ns), *task))
     };
     let total: u64 = after.iter().filter_map(moved).map(|(ns, _)| ns).sum();
     let (most, task) = after.iter().filter_map(moved).max()?;
@@ -200,24 +225,34 @@ fn stands_out(before: &BTreeMap<u32, u64>, after: &BTreeMap<u32, u64>) -> Option
 mod tests {
     use super::*;
 
-    fn check(before: &[(u32, u64)], after: &[(u32, u64)], expected: Option<u32>) {
-        let map = |pairs: &[(u32, u64)]| pairs.iter().copied().collect::<BTreeMap<_, _>>();
-        assert_eq!(stands_out(&map(before), &map(after)), expected);
+    /// Tasks with their CPU time and their turns in a burst of 100 statements.
+    fn check(before: &[(u32, u64)], after: &[(u32, u64, u64)], expected: Option<u32>) {
+        let earlier =
+            before.iter().map(|(task, cpu_ns)| (*task, Had { cpu_ns: *cpu_ns, turns: 7 }));
+        let now = after.iter().map(|(task, cpu_ns, turns)| {
+            (*task, Had { cpu_ns: *cpu_ns, turns: if *turns == 0 { 0 } else { 7 + turns } })
+        });
+        assert_eq!(stands_out(&earlier.collect(), &now.collect(), 100), expected);
     }
 
     #[test]
     fn one_task_that_moved_most_is_the_server_of_the_connection() {
-        check(&[(1, 10), (2, 10)], &[(1, 10), (2, 900)], Some(2));
-        check(&[(1, 10), (2, 10)], &[(1, 100), (2, 900)], Some(2));
+        check(&[(1, 10), (2, 10)], &[(1, 10, 1), (2, 900, 100)], Some(2));
+        check(&[(1, 10), (2, 10)], &[(1, 100, 100), (2, 900, 100)], Some(2));
         // A worker that was started meanwhile does not count.
-        check(&[(1, 500), (2, 10)], &[(1, 500), (2, 70), (9, 7000)], Some(2));
+        check(&[(1, 500), (2, 10)], &[(1, 500, 100), (2, 70, 100), (9, 7000, 100)], Some(2));
+        // Background work takes more time, in few turns.
+        check(&[(1, 10), (2, 10)], &[(1, 9000, 40), (2, 300, 90)], Some(2));
+        // Nothing is known of turns.
+        check(&[(1, 10), (2, 10)], &[(1, 10, 0), (2, 900, 0)], Some(2));
     }
 
     #[test]
     fn nothing_is_guessed_where_no_task_stands_out() {
-        check(&[(1, 10), (2, 10)], &[(1, 110), (2, 120)], None);
-        check(&[(1, 10)], &[(1, 10)], None);
-        check(&[(1, 500)], &[(1, 500), (9, 70)], None);
+        check(&[(1, 10), (2, 10)], &[(1, 110, 100), (2, 120, 100)], None);
+        check(&[(1, 10), (2, 10)], &[(1, 110, 30), (2, 900, 30)], None);
+        check(&[(1, 10)], &[(1, 10, 100)], None);
+        check(&[(1, 500)], &[(1, 500, 100), (9, 70, 100)], None);
         check(&[], &[], None);
     }
 }
