@@ -60,7 +60,7 @@ impl Across {
     }
 
     /// The design of the comparison.
-    pub(crate) fn design(&self, of_plan: Design) -> Design {
+    fn design(&self, of_plan: Design) -> Design {
         let facts = |(name, moved): (&String, &Moved)| {
             Some((moved.phase.clone(), of_plan.phases.get(name)?.clone()))
         };
@@ -68,13 +68,15 @@ impl Across {
         Design { subjects: self.subjects.clone(), phases, ..of_plan }
     }
 
-    /// What slices tell. Where clients or ranges are compared, a phase has none of its own.
+    /// The design of the comparison, and what slices tell. Where clients or ranges are compared, a
+    /// phase has none of its own.
     pub(crate) fn observed<'a>(
         &self,
-        design: &Design,
+        of_plan: Design,
         slices: impl Iterator<Item = &'a StoredSlice>,
-    ) -> Observations {
-        let mut found = observed_in(design, &self.slices(slices));
+    ) -> (Design, Observations) {
+        let design = self.design(of_plan);
+        let mut found = observed_in(&design, &self.slices(slices));
         for measurement in &mut found.measurements {
             match self.factor.as_str() {
                 "clients" => measurement.clients = 0,
@@ -82,7 +84,7 @@ impl Across {
                 _ => {}
             }
         }
-        found
+        (design, found)
     }
 
     /// The slices of phases that differ in the factor.

@@ -436,21 +436,25 @@ fn compare(
 ) -> anyhow::Result<Compared> {
     let names: Vec<&str> = runs.iter().copied().map(run_of).collect();
     let plan = results.plan_of(names.first().copied().unwrap_or_default())?;
-    let (mut design, mut observations, said) = match runs {
-        [slices] => {
-            let (design, observations) = observed(results, slices, &request.bank)?;
-            (design, observations, None)
-        }
+    let slices = || runs.iter().copied().flatten();
+    let (design, said) = match runs {
+        [own] => (design_of(results, run_of(own), &plan)?, None),
         several => {
-            let (design, observations) = pooled::observed(results, several)?;
+            let design = pooled::design(results, several, &plan)?;
             let said = pooled::sentence(results, &names, &design)?;
-            (design, observations, Some(said))
+            (design, Some(said))
         }
     };
-    if let Some(factor) = &request.across {
-        let across = Across::of(&plan, factor)?;
-        design = across.design(design);
-        observations = across.observed(&design, runs.iter().copied().flatten());
+    let (mut design, mut observations) = match &request.across {
+        Some(factor) => Across::of(&plan, factor)?.observed(design, slices()),
+        None => {
+            let observations = observed_in(&design, slices());
+            (design, observations)
+        }
+    };
+    // A bank describes the noise of single runs, and of their own variants.
+    if let ([own], None) = (runs, &request.across) {
+        observations.noise = noise::of_run(results, run_of(own), &plan, &request.bank)?;
     }
     if let Some(base) = &request.base {
         design = against(design, base, "--base", request)?;

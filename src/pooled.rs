@@ -1,7 +1,7 @@
 //! Runs of one plan as one comparison: their blocks repeat the same measurement.
 
-use crate::comparison::{observed_in, run_of};
-use analysis::{Design, Observations};
+use crate::comparison::run_of;
+use analysis::Design;
 use model::{experiment::Experiment, plan::Plan};
 use std::collections::{BTreeMap, BTreeSet};
 use store::{Results, StoredSlice, StoredTrial};
@@ -91,17 +91,14 @@ pub(crate) fn without_names(trials: &mut [StoredTrial]) {
     }
 }
 
-/// The design of pooled runs, and what their slices tell. There is one look at the data, at its
-/// end, and no bank, because a bank describes the noise of single runs.
-pub(crate) fn observed(
+/// The design of pooled runs of a plan. There is one look at the data, at its end.
+pub(crate) fn design(
     results: &Results,
     runs: &[&[StoredSlice]],
-) -> anyhow::Result<(Design, Observations)> {
-    let first = runs.first().copied().map_or("", run_of);
+    plan: &Plan,
+) -> anyhow::Result<Design> {
     let hosts = hosts(results, runs)?;
-    let design = Design { looks: Vec::new(), hosts, ..Design::of(&results.plan_of(first)?) };
-    let observations = observed_in(&design, runs.iter().copied().flatten());
-    Ok((design, observations))
+    Ok(Design { looks: Vec::new(), hosts, ..Design::of(plan) })
 }
 
 /// The host of each run, if there are several.

@@ -93,8 +93,7 @@ fn widened(
     let host = HostClass::of(&base.info.environment);
     let runs: Vec<&BankedRun> = bank.runs.iter().filter(|run| run.host == host).collect();
     let server = |pair: &Pair| {
-        let mut subjects = base.plan.subjects.iter();
-        let subject = subjects.find(|subject| subject.label == pair.base.label)?;
+        let subject = subject_of(&base.plan, &pair.base.label)?;
         Some((pair.base.name(), subject.build.server.clone()))
     };
     let servers = pairs.iter().filter_map(server).collect();
@@ -178,6 +177,9 @@ impl Variant {
     }
 }
 
+/// How many settings a warning names.
+const NAMED: usize = 4;
+
 /// Two variants that are compared.
 struct Pair {
     base: Variant,
@@ -189,38 +191,25 @@ impl Pair {
     fn subjects(&self) -> [(String, Option<String>); 2] {
         [(self.base.name(), None), (self.new.name(), Some(self.base.name()))]
     }
-}
 
-/// How many settings a warning names.
-const NAMED: usize = 4;
-
-impl Pair {
     /// That the two differ in more than their builds, which a comparison of runs is for.
     fn changed(&self, plans: [&Plan; 2]) -> Option<String> {
-        let of = |plan: &'_ Plan, label: &str| {
-            plan.subjects.iter().find(|subject| subject.label == label).cloned()
-        };
-        let one = of(plans[0], &self.base.label)?;
-        let other = of(plans[1], &self.new.label)?;
-        let values = |subject: &Subject| -> BTreeMap<String, String> {
-            let settings = subject.config.settings.iter();
-            settings.map(|setting| (setting.name.clone(), setting.value.clone())).collect()
-        };
-        let (values, others) = (values(&one), values(&other));
-        let names: BTreeSet<&String> = values.keys().chain(others.keys()).collect();
-        let settings = names.into_iter().filter(|name| values.get(*name) != others.get(*name));
+        let one = subject_of(plans[0], &self.base.label)?;
+        let other = subject_of(plans[1], &self.new.label)?;
+        let (values, others) = (settings_of(one), settings_of(other));
+        let names: BTreeSet<&str> = values.keys().chain(others.keys()).copied().collect();
+        let settings = names.into_iter().filter(|name| values.get(name) != others.get(name));
         let mut differing: Vec<String> = settings.map(|name| format!("`{name}`")).collect();
         let more = differing.len().saturating_sub(NAMED);
         differing.truncate(NAMED);
         if more > 0 {
             differing.push(counted(more, "other setting"));
         }
-        let of_start = |subject: &Subject| {
-            let Subject { config, build, .. } = subject.clone();
-            let start = (build.prefix, build.environment, build.memory);
-            (config.engine, config.transport, config.session, start)
-        };
-        if of_start(&one) != of_start(&other) {
+        let is_entered_alike = (&one.config.engine, one.config.transport, &one.config.session)
+            == (&other.config.engine, other.config.transport, &other.config.session);
+        let is_started_alike = (&one.build.prefix, &one.build.environment, &one.build.memory)
+            == (&other.build.prefix, &other.build.environment, &other.build.memory);
+        if !(is_entered_alike && is_started_alike) {
             differing.push("how the server is started or entered".to_owned());
         }
         (!differing.is_empty()).then(|| {
@@ -228,6 +217,16 @@ impl Pair {
             format!("`{label}` differs between the runs in more than its build: {differing}")
         })
     }
+}
+
+fn subject_of<'a>(plan: &'a Plan, label: &str) -> Option<&'a Subject> {
+    plan.subjects.iter().find(|subject| subject.label == label)
+}
+
+/// Values of settings by name.
+fn settings_of(subject: &Subject) -> BTreeMap<&str, &str> {
+    let settings = subject.config.settings.iter();
+    settings.map(|setting| (setting.name.as_str(), setting.value.as_str())).collect()
 }
 
 /// The variants of one label; or the only ones, whatever their labels.

@@ -129,7 +129,7 @@ impl Fanout {
         known.with_context(|| format!("no batch system `{}` is known", self.cluster))
     }
 
-    /// The jobs, of which there is one once the fan-out is handed in.
+    /// The jobs; there is one as soon as the fan-out is handed in.
     pub(crate) fn jobs(&self) -> anyhow::Result<Vec<&str>> {
         let first = self.job.as_deref();
         let first = first.context("it was not handed in: remove its folder and submit again")?;

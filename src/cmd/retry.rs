@@ -16,13 +16,13 @@ pub(super) const VERB: Verb = Verb {
     about: "Submits again the tasks of `dbdyno submit` that ended early",
     details: "Each goes on where it ended: complete blocks are kept. Tasks that wait or run are \
               left alone.\n\n\
-              A finished task, of which slices failed, is done again if `--task` names it: from \
+              A finished task with failed slices is done again if `--task` names it: from \
               its first block on, its earlier results are moved aside. If they were collected \
               before, collect into a new results folder.",
     examples: &[
         ("dbdyno retry fan", "What ended early, where it ended"),
         ("dbdyno retry fan --option=--exclude=n2", "The same, but not on the host n2"),
-        ("dbdyno retry fan --task 3,5", "Two tasks, of which slices failed, from the start"),
+        ("dbdyno retry fan --task 3,5", "Two tasks with failed slices, from the start"),
     ],
     arguments: Arguments::augment_args,
     run,

@@ -185,33 +185,23 @@ fn burst(driver: &mut Driver, index: usize, statements: u32) -> Result<(), Error
     }
 }
 
-/// What a task had got until a reading.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Had {
-    cpu_ns: u64,
-    turns: u64,
-}
-
-fn by_task(tasks: Vec<TaskCpu>) -> BTreeMap<u32, Had> {
-    tasks
-        .into_iter()
-        .map(|task| (task.tid, Had { cpu_ns: task.cpu_ns, turns: task.turns }))
-        .collect()
+fn by_task(tasks: Vec<TaskCpu>) -> BTreeMap<u32, TaskCpu> {
+    tasks.into_iter().map(|task| (task.tid, task)).collect()
 }
 
 /// The one task that used most of the CPU time between two readings, of those that may have
 /// answered each of the `statements`, if there is one. A task that was born between them serves no
-/// connection that was there before. An agent of an earlier version tells of no turns.
+/// connection that was there before. An agent of an earlier version counts no turns.
 fn stands_out(
-    before: &BTreeMap<u32, Had>,
-    after: &BTreeMap<u32, Had>,
+    before: &BTreeMap<u32, TaskCpu>,
+    after: &BTreeMap<u32, TaskCpu>,
     statements: u32,
 ) -> Option<u32> {
-    let least = match after.values().all(|had| had.turns == 0) {
+    let least = match after.values().all(|task| task.turns == 0) {
         true => 0.0,
         false => TURNS_MIN * f64::from(statements),
     };
-    let moved = |(task, now): (&u32, &Had)| {
+    let moved = |(task, now): (&u32, &TaskCpu)| {
         let earlier = before.get(task)?;
         let turns = now.turns.saturating_sub(earlier.turns) as f64;
         (turns >= least).then(|| (now.cpu_ns.saturating_sub(earlier.cpu_ns), *task))
@@ -227,10 +217,12 @@ mod tests {
 
     /// Tasks with their CPU time and their turns in a burst of 100 statements.
     fn check(before: &[(u32, u64)], after: &[(u32, u64, u64)], expected: Option<u32>) {
-        let earlier =
-            before.iter().map(|(task, cpu_ns)| (*task, Had { cpu_ns: *cpu_ns, turns: 7 }));
+        let had = |tid: u32, cpu_ns: u64, turns: u64| {
+            (tid, TaskCpu { pid: 1, tid, comm: String::new(), cpu_ns, turns })
+        };
+        let earlier = before.iter().map(|(task, cpu_ns)| had(*task, *cpu_ns, 7));
         let now = after.iter().map(|(task, cpu_ns, turns)| {
-            (*task, Had { cpu_ns: *cpu_ns, turns: if *turns == 0 { 0 } else { 7 + turns } })
+            had(*task, *cpu_ns, if *turns == 0 { 0 } else { 7 + turns })
         });
         assert_eq!(stands_out(&earlier.collect(), &now.collect(), 100), expected);
     }
