@@ -10,6 +10,8 @@
 //! - `cargo bench --bench side_by_side -- rows [SERVER@VERSION …]`: CPU time of the client per row
 //!   of the Insert Benchmark's first load, beside a client in Python instead of sysbench; only
 //!   where it is asked for
+//! - `cargo bench --bench side_by_side -- users [SERVER@VERSION …]`: CPU time of client and server
+//!   per point-select at 1, 64 and 1,024 connections; only where it is asked for
 //!
 //! A bench: it prints figures and asserts nothing. It needs the program `sysbench` and, for
 //! counters, root; `rows` needs Debian's python3-mysqldb and python3-psycopg2.
@@ -21,6 +23,7 @@ mod point;
 mod rig;
 mod rows;
 mod statements;
+mod users;
 
 const SERVERS: [&str; 3] = ["mysql@5.6.24", "mysql@9", "postgres@18"];
 
@@ -46,6 +49,9 @@ fn main() -> anyhow::Result<()> {
         }
         if what == "rows" {
             rows::compare(&mut rig, build)?;
+        }
+        if what == "users" {
+            users::compare(&mut rig, build)?;
         }
         rig.end()?;
     }

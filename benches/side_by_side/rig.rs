@@ -106,7 +106,16 @@ impl Rig {
 
     /// Connects the driver once, for a workload.
     pub(crate) fn compile(&mut self, assignment: Assignment) -> anyhow::Result<()> {
-        self.driver.ask(&Command::Connect { target: self.target.clone(), clients: 1 })?;
+        self.compile_for(assignment, 1)
+    }
+
+    /// The same so many times.
+    pub(crate) fn compile_for(
+        &mut self,
+        assignment: Assignment,
+        clients: u32,
+    ) -> anyhow::Result<()> {
+        self.driver.ask(&Command::Connect { target: self.target.clone(), clients })?;
         self.driver.ask(&Command::Compile(Box::new(assignment)))?;
         Ok(())
     }
@@ -192,7 +201,8 @@ fn steady(mut config: Config) -> Config {
         config.settings.push(Setting {
             name: name.to_owned(),
             value: value.to_owned(),
-            reason: "only the measured connection's task is born".to_owned(),
+            reason: "only the measured connections' tasks are born, and all that are asked for"
+                .to_owned(),
             optional: true,
             secret: false,
             before: Vec::new(),
@@ -200,6 +210,7 @@ fn steady(mut config: Config) -> Config {
         });
     };
     set("thread_cache_size", "0");
+    set("max_connections", "1100");
     set("autovacuum", "off");
     config
 }

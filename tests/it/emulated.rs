@@ -103,3 +103,29 @@ fn no_server_is_counted_if_one_cannot_be_emulated() {
     };
     assert_eq!(slices.iter().filter(marked).count(), 1, "{slices:?}");
 }
+
+#[test]
+fn phases_that_differ_in_clients_alone_are_counted_once() {
+    let lab = Lab::with_small_logs();
+    lab.write("mine.toml", &format!("{MINE}build = [\"postgres@18\"]\nclients = [1, 4]\n"));
+    let words = ["run", "mine.toml", "--counts", "emulated", "--progress", "plain"];
+    let output = lab.run(&words);
+    let said = text(&output.stderr);
+    if said.contains("there is no `qemu-x86_64`") {
+        println!("skipped: {said}");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert_eq!(said.matches("counting instructions of").count(), 2, "{said}");
+    for workload in ["point-query", "insert"] {
+        let of = |clients: u32| {
+            let phase = format!("{workload}.clients{clients}");
+            counters(&lab, &phase, "emulated_user_instructions")
+        };
+        assert_eq!(of(1).len(), 1, "{workload}: {said}");
+        assert_eq!(of(1), of(4), "{workload}");
+    }
+    let compared = lab.run(&["compare"]);
+    let warned = text(&compared.stderr);
+    assert!(warned.contains("under emulation, on one connection"), "{warned}");
+}

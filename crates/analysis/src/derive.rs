@@ -72,7 +72,15 @@ pub(crate) fn slice_marks(slice: &SliceRecord) -> Vec<String> {
         _ => found.clone(),
     };
     let others = slice.marks.iter().filter(|found| found.as_str() != mark::EMULATED).map(known);
-    others.chain(emulated.then(|| mark::EMULATED.to_owned())).chain(waited).collect()
+    let counted =
+        emulated.then(|| if on_one(slice) { mark::EMULATED_ALONE } else { mark::EMULATED });
+    others.chain(counted.map(str::to_owned)).chain(waited).collect()
+}
+
+/// Whether one of a slice's clients is emulated for all: only roles need each other.
+fn on_one(slice: &SliceRecord) -> bool {
+    let has_roles = |work: &StretchReport| work.ops.iter().any(|op| !op.role.is_empty());
+    slice.clients > 1 && !slice.work.as_ref().is_some_and(has_roles)
 }
 
 /// Mark of a slice in which something stood still for a while.

@@ -206,7 +206,7 @@ pub(crate) fn sqlite_access(answer: &PlanRows) -> Vec<Access> {
         .filter(|line| !line.starts_with("SCAN CONSTANT"))
         .map(|line| {
             let index = match line.split_once("INDEX ") {
-                _ if line.contains("INTEGER PRIMARY KEY") => PRIMARY.to_owned(),
+                _ if line.contains("PRIMARY KEY") => PRIMARY.to_owned(),
                 Some((_, name)) if name.starts_with("sqlite_autoindex_") => PRIMARY.to_owned(),
                 Some((_, name)) => name.split(' ').next().unwrap_or_default().to_owned(),
                 None => NONE.to_owned(),
@@ -309,6 +309,8 @@ mod tests {
         };
         check("SCAN sbtest1", &["none whole"]);
         check("SEARCH sbtest1 USING INTEGER PRIMARY KEY (rowid=?)", &["primary"]);
+        // Of a table WITHOUT ROWID.
+        check("SEARCH metrics1 USING PRIMARY KEY (device=?)", &["primary"]);
         check("SEARCH sbtest1 USING COVERING INDEX k_1 (k>? AND k<?)", &["k_1"]);
         check("SCAN sbtest1 USING COVERING INDEX k_1", &["k_1 whole"]);
         check("USE TEMP B-TREE FOR ORDER BY", &[]);

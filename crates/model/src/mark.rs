@@ -14,6 +14,9 @@ pub const NO_HARDWARE_BUT_EMULATED: &str =
 /// User instructions are those of operations on a server under emulation, outside the slices.
 pub const EMULATED: &str = "user instructions counted under emulation";
 
+/// The same in a phase of several clients: what they cost by waiting for each other is not in it.
+pub const EMULATED_ALONE: &str = "user instructions counted under emulation, on one connection";
+
 /// The engine is embedded: it shares the driver's process, so its cost is that of the driver minus
 /// that of the null client.
 pub const EMBEDDED: &str = "client overhead subtracted";

@@ -124,6 +124,17 @@ impl Phase {
         self.kind == PhaseKind::Measure && self.script.changes_in_place()
     }
 
+    /// Whether another phase differs from it in nothing but the number of its clients.
+    pub fn differs_in_clients(&self, other: &Self) -> bool {
+        let (own, others) = (&self.script, &other.script);
+        // Most phases differ in these already.
+        let is_near = own.workload == others.workload && self.range == other.range;
+        is_near
+            && self.clients != other.clients
+            && self.mode == other.mode
+            && own.of_one_client() == others.of_one_client()
+    }
+
     /// Seconds that counting its instructions outside its slices may take on each subject in each
     /// block, about: as many as four of its slices, from 2 to 8, so that a short run stays short.
     pub fn counting_seconds(&self) -> f64 {

@@ -113,6 +113,15 @@ impl Script {
         piece
     }
 
+    /// The same with one client; roles that need each other keep theirs.
+    pub fn of_one_client(&self) -> Self {
+        let mut script = self.clone();
+        if !script.has_named_roles() {
+            script.roles.iter_mut().for_each(|role| role.clients = 1);
+        }
+        script
+    }
+
     /// The same operations as one role of one connection, which waits for nobody and ends with its
     /// stretch.
     pub fn alone(&self) -> Self {

@@ -8,12 +8,14 @@
 //!   It starts twice: instructions are counted on a copy of its own under emulation, which takes
 //!   8 seconds more. Where they are not, [`seconds`] says what is left.
 //! - How long slices are, what is discarded before them and what follows is in
-//!   [`model::schedule`], whose steps are added up here. Thawing takes 0.1 seconds, a drain one.
+//!   [`model::schedule`], whose steps are added up here. Thawing takes 0.1 seconds, a drain two,
+//!   and a connection of a phase 0.01.
 //! - Two subjects start, warm up and stop at the same time.
 //! - A base reads 8,000 operations per second, which tells how many are discarded.
 //! - An embedded engine starts at once, drains nothing, reads faster and is counted sooner.
 //! - The instructions of a measured phase are counted for four slices, of 2 to 8 seconds, and the
-//!   server is warmed up for six before, as on a host without hardware counters.
+//!   server is warmed up for six before, as on a host without hardware counters. Of phases that
+//!   differ in their clients alone, one is counted for all.
 //! - What a phase takes whose roles or indexes say when it ends, and the rows that it leaves, is in
 //!   `growth`.
 //! - A subject keeps a template per load and one copy, each with its log, where the configuration
@@ -26,7 +28,7 @@ use crate::{
     growth::{Growth, growth},
 };
 use model::{
-    plan::{Estimate, Plan},
+    plan::{Estimate, Phase, Plan},
     schedule::{self, After, Length, Step},
     schema::{ColumnValue, Table},
     size,
@@ -38,6 +40,8 @@ const LOAD_ROWS_PER_SECOND: f64 = 80_000.0;
 const LOAD_STARTS: f64 = 3.0;
 const COPY_BYTES_PER_SECOND: f64 = 300e6;
 const THAW_SECONDS: f64 = 0.1;
+/// A connection of a phase, from its start to its prepared statements.
+const CONNECT_SECONDS: f64 = 0.01;
 const BESIDE_ROWS_BYTES: f64 = 200e6;
 const SERVER_BYTES: f64 = 200e6;
 const PAGE_FILL: f64 = 1.25;
@@ -62,7 +66,7 @@ const SERVER: Engine = Engine {
     start_seconds: 2.0,
     copies: 2.0,
     emulated_start_seconds: 8.0,
-    drain_seconds: 1.0,
+    drain_seconds: 2.0,
     reads_per_second: 8_000.0,
     counting_seconds_max: f64::INFINITY,
     before_counting_seconds: 6.0,
@@ -109,7 +113,8 @@ pub fn seconds(plan: &Plan, versions: &dyn Versions, emulation: Emulation) -> f6
     let operations: Vec<u64> =
         plan.phases.iter().map(|phase| (reads * phase.seconds) as u64).collect();
     let data = row_bytes * PAGE_FILL;
-    let costs = Costs { plan, growth: &growth, engines: &engines, data, emulation };
+    let counted = counted(plan);
+    let costs = Costs { plan, growth: &growth, engines: &engines, data, emulation, counted };
     let blocks = plan.blocks.iter().map(|block| schedule::steps(plan, block, &operations));
     (loading + blocks.map(|steps| costs.of_block(&steps)).sum::<f64>()).round()
 }
@@ -162,6 +167,15 @@ struct Costs<'a> {
     /// Bytes of the loaded rows.
     data: f64,
     emulation: Emulation,
+    /// The share of blocks in which each phase is counted.
+    counted: Vec<f64>,
+}
+
+fn counted(plan: &Plan) -> Vec<f64> {
+    let alike = |phase: &Phase| {
+        1 + plan.phases.iter().filter(|other| phase.differs_in_clients(other)).count()
+    };
+    plan.phases.iter().map(|phase| 1.0 / alike(phase) as f64).collect()
 }
 
 impl Costs<'_> {
@@ -187,16 +201,23 @@ impl Costs<'_> {
             Step::Intrusive(_) if self.emulation == Emulation::Without => 0.0,
             Step::Intrusive(stretch) => {
                 let phase = &self.plan.phases[stretch.phase];
-                phase.counting_seconds().min(engine.counting_seconds_max)
-                    + engine.before_counting_seconds
+                let once = phase.counting_seconds().min(engine.counting_seconds_max)
+                    + engine.before_counting_seconds;
+                once * self.counted[stretch.phase]
             }
             Step::Discard(slice) | Step::Slice(slice) => {
                 let drain = match slice.after {
                     After::Drain => engine.drain_seconds,
                     After::Freeze => 0.0,
                 };
+                // The first slice of a phase is a discarded one.
+                let connections = match step {
+                    Step::Discard(_) => self.plan.phases[slice.phase].script.connections(),
+                    _ => 0,
+                };
                 let warmup = self.length(slice.phase, slice.warmup);
-                THAW_SECONDS + warmup + self.length(slice.phase, Some(slice.length)) + drain
+                let executed = warmup + self.length(slice.phase, Some(slice.length));
+                CONNECT_SECONDS * f64::from(connections) + THAW_SECONDS + executed + drain
             }
             Step::Ready | Step::Warm(_) | Step::Prepare(_) | Step::End(_) => 0.0,
         }

@@ -131,6 +131,11 @@ fn emulation_tells_instructions_where_nothing_else_counts_them() {
     let emulated = format!("`old`: {} (`point-query`)", mark::EMULATED);
     assert!(found.warnings.contains(&emulated), "{:?}", found.warnings);
     assert!(!found.warnings.iter().any(|warning| warning.contains(mark::NO_HARDWARE)));
+    let mut many = slice.clone();
+    many.clients = 8;
+    let cell = compared(&[many]);
+    let cell = cell.cell("point-query", "old", "foreground_user_instructions_per_op").unwrap();
+    assert!(cell.marks.iter().any(|mark| *mark == mark::EMULATED_ALONE), "{:?}", cell.marks);
     // What the processor counted is better.
     slice.readings.push(reading(Scope::Foreground, "user_instructions", 44e6));
     slice.readings.push(reading(Scope::Client, "user_instructions", 3e6));

@@ -1,6 +1,6 @@
 //! Rows that are made in Rust, where the generators of a schema cannot say what they are.
 
-use super::{tpcc, tsbs, vectors};
+use super::{tpcc, tsbm, tsbs, vectors};
 use crate::wire::{RowSink, RowSource};
 use model::Parameters;
 use values::Random;
@@ -19,7 +19,7 @@ pub(super) struct CodedTable {
 }
 
 /// Every table of coded rows.
-const TABLES: &[&[CodedTable]] = &[tpcc::TABLES, tsbs::TABLES, vectors::TABLES];
+const TABLES: &[&[CodedTable]] = &[tpcc::TABLES, tsbm::TABLES, tsbs::TABLES, vectors::TABLES];
 
 /// The table of this name.
 pub(super) fn find(name: &str) -> Option<&'static CodedTable> {

@@ -13,6 +13,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 mod tpcc;
+mod tsbm;
 mod tsbs;
 mod vectors;
 

@@ -16,7 +16,7 @@ fn every_shipped_file_is_read() {
     assert!(count(catalog.workloads()) >= 35);
     assert!(count(catalog.suites()) >= 4);
     assert!(count(catalog.experiments()) >= 4);
-    assert_eq!(count(catalog.schemas()), 6);
+    assert_eq!(count(catalog.schemas()), 7);
     for server in ["mysql", "mariadb", "postgres", "sqlite"] {
         assert!(count(catalog.configs(server)) >= 2, "{server}");
     }
@@ -97,7 +97,7 @@ fn every_shipped_experiment_is_planned() {
             "io-bound" | "io-by-file" => (3, 1),
             "transports" => (8, 2),
             "storage-engines" => (4, 2),
-            "time-series" => (4, 1),
+            "time-series" | "time-series-writes" => (4, 1),
             "vectors" => (3, 1),
             "durability" => (5, 1),
             "performance-schema" => (6, 3),

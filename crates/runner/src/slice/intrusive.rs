@@ -18,7 +18,9 @@ use model::{
     number::ordinal,
     plan::Phase,
     schedule::Intrusive,
+    script::Script,
 };
+use std::collections::BTreeMap;
 
 /// A stretch of one subject.
 pub(crate) struct Observed<'a> {
@@ -47,7 +49,35 @@ pub(crate) fn execute<'a>(
     Ok(able)
 }
 
+/// Observes all that it does not know from a phase with fewer or more clients, of which the copy
+/// has one in either.
 fn of_instrument<'a>(
+    run: &mut Run<'_>,
+    observed: Vec<Observed<'a>>,
+    used: &dyn Intruder,
+) -> Result<Vec<Observed<'a>>, Error> {
+    let (mut known, mut unknown) = (Vec::new(), Vec::new());
+    for mut one in observed {
+        match take_known(run, &mut one, used) {
+            true => known.push(one),
+            false => unknown.push(one),
+        }
+    }
+    known.extend(of_stretches(run, unknown, used)?);
+    Ok(known)
+}
+
+fn take_known(run: &Run<'_>, observed: &mut Observed<'_>, used: &dyn Intruder) -> bool {
+    let phases = &run.plan.phases;
+    let own = &phases[observed.stretch.phase];
+    let trial = &mut observed.trial;
+    let copy = trial.copies.get(used.name());
+    let mut found = copy.iter().flat_map(|copy| &copy.found);
+    let same = found.find(|(phase, _)| phases[**phase].differs_in_clients(own));
+    same.map(|(_, found)| trial.of_phase.add(found)).is_some()
+}
+
+fn of_stretches<'a>(
     run: &mut Run<'_>,
     mut observed: Vec<Observed<'a>>,
     used: &dyn Intruder,
@@ -77,7 +107,8 @@ fn operations(
     if let Some(known) = run.calibration.intrusive(used.name()).get(&phase.name) {
         return Ok(*known);
     }
-    let (rate, seed) = (run.calibration.rate(phase), stretch.seeds.finding);
+    let rate = run.calibration.rate(phase).map(|rate| rate * room(&phase.script));
+    let seed = stretch.seeds.finding;
     let sought = Sought { phase, rate, seed };
     let find = |instance: &mut Instance| used.operations(instance, &sought);
     let found = ready(run, trial, phase, used).and_then(|copy| copy.instance.thawed(find));
@@ -93,6 +124,16 @@ fn operations(
     }
 }
 
+/// How many times as fast as one of a phase's connections that of a copy is at least: it has to
+/// share no processor with others.
+fn room(script: &Script) -> f64 {
+    if script.has_named_roles() {
+        return 1.0;
+    }
+    let processors = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+    (f64::from(script.connections()) / processors).max(1.0)
+}
+
 fn observe(
     run: &Run<'_>,
     observed: &mut Observed<'_>,
@@ -101,7 +142,7 @@ fn observe(
 ) -> Result<(), Error> {
     let Observed { stretch, trial } = observed;
     let phase = &run.plan.phases[stretch.phase];
-    let found = ready(run, trial, phase, used).and_then(|Copied { instance, searched }| {
+    let found = ready(run, trial, phase, used).and_then(|Copied { instance, searched, .. }| {
         instance.thawed(|instance| {
             let schema = run.schema_of(phase)?;
             let enough = tables::operations_to_warm(schema, &phase.script, *searched);
@@ -119,10 +160,15 @@ fn observe(
     match trial.keep_apart(found)? {
         None => Ok(()),
         Some(mut found) => {
-            if let Some(reason) = found.missing.take() {
+            let missing = found.missing.take();
+            let kept = trial.keep(found)?;
+            trial.of_phase.add(&kept);
+            if let Some(reason) = missing {
                 not_counted(run, trial, phase, used, &reason)?;
+            } else if let Some(copy) = trial.copies.get_mut(used.name()) {
+                copy.found.insert(stretch.phase, kept);
             }
-            trial.keep_for_phase(found)
+            Ok(())
         }
     }
 }
@@ -151,10 +197,8 @@ fn ready<'a>(
 /// What a copy executes in a phase.
 fn of_copy(run: &Run<'_>, phase: &Phase) -> Result<Assignment, Error> {
     let mut assignment = run.assignment(phase)?;
-    if !phase.script.has_named_roles() {
-        // Threads that wait for each other would wait longer than on a processor.
-        assignment.script.roles.iter_mut().for_each(|role| role.clients = 1);
-    }
+    // Threads that wait for each other would wait longer than on a processor.
+    assignment.script = assignment.script.of_one_client();
     Ok(assignment)
 }
 
@@ -197,7 +241,8 @@ fn with_copies<'a>(
         let started = driver.and_then(|driver| copied(shared, &one.trial, driver, phase, used));
         match started {
             Ok(instance) => {
-                one.trial.copies.insert(used.name(), Copied { instance, searched: 0.0 });
+                let copy = Copied { instance, searched: 0.0, found: BTreeMap::new() };
+                one.trial.copies.insert(used.name(), copy);
             }
             Err(error) => {
                 one.trial.not_copied = Some(without_copy(&mut one.trial, used, error)?);

@@ -82,16 +82,27 @@ pub(crate) struct Copied {
     pub(crate) instance: Instance,
     /// Searches of indexes that have warmed it up.
     pub(crate) searched: f64,
+    /// What was found of a phase, by its number.
+    pub(crate) found: BTreeMap<usize, OfPhase>,
 }
 
 /// What all slices of a phase have in common.
-#[derive(Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct OfPhase {
     pub(crate) readings: Vec<Reading>,
     /// What readers of its values must know.
     pub(crate) marks: Vec<String>,
     /// Files of the record.
     pub(crate) artefacts: Vec<String>,
+}
+
+impl OfPhase {
+    /// Adds what was found in a stretch.
+    pub(crate) fn add(&mut self, found: &Self) {
+        self.readings.extend(found.readings.iter().cloned());
+        self.marks.extend(found.marks.iter().cloned());
+        self.artefacts.extend(found.artefacts.iter().cloned());
+    }
 }
 
 impl Trial {
@@ -144,12 +155,10 @@ impl Trial {
         Ok(())
     }
 
-    /// Keeps what an instrument found in a stretch of its own for the slices of the phase.
-    pub(crate) fn keep_for_phase(&mut self, found: Findings) -> Result<(), Error> {
+    /// Writes what an instrument found in a stretch of its own into the record.
+    pub(crate) fn keep(&mut self, found: Findings) -> Result<OfPhase, Error> {
         let artefacts = self.keep_artefacts(&found.artefacts)?;
-        self.of_phase.readings.extend(found.readings);
-        self.of_phase.artefacts.extend(artefacts);
-        Ok(())
+        Ok(OfPhase { readings: found.readings, artefacts, ..OfPhase::default() })
     }
 
     /// Writes artefacts into the record, and gives the names by which slices refer to them.

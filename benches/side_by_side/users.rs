@@ -1,0 +1,113 @@
+//! The client's share of the CPU time of a point-select, at several numbers of connections.
+//!
+//! The kernel adds up the CPU time of a process and of its children that have ended, in ticks of
+//! 10 ms. The difference between N and 3N events removes the cost of connecting and leaving.
+
+use crate::rig::{self, Rig};
+use anyhow::Context;
+use fs_err as fs;
+use model::drive::{Assignment, StretchEnd};
+use std::time::Duration;
+
+const USERS: [u32; 3] = [1, 64, 1_024];
+const ROUNDS: usize = 3;
+/// Events of all connections together.
+const EVENTS: u64 = 61_440;
+/// Processes of the server that served a connection have ended by then.
+const LEAVING: Duration = Duration::from_millis(500);
+/// Of `/proc/PID/stat`, which counts in them.
+const TICK_MICROSECONDS: f64 = 10_000.0;
+
+/// CPU time in microseconds.
+#[derive(Clone, Copy)]
+struct Spent {
+    client: f64,
+    server: f64,
+}
+
+pub(crate) fn compare(rig: &mut Rig, build: &str) -> anyhow::Result<()> {
+    if rig.driver.query("SELECT COUNT(*) FROM sbtest1").is_err() {
+        rig.load()?;
+        rig.settle()?;
+    }
+    for users in USERS {
+        for round in 1..=ROUNDS {
+            let theirs = per_event(rig, users, with_sysbench)?;
+            let ours = per_event(rig, users, with_driver)?;
+            let said = |Spent { client, server }: Spent| {
+                let share = 100.0 * client / (client + server);
+                format!("client {client:.1} us, server {server:.1} us, share {share:.0} %")
+            };
+            println!(
+                "{build} point-select, {users} users, round {round}: dbdyno {}; sysbench {}; \
+                 client {:.2}",
+                said(ours),
+                said(theirs),
+                ours.client / theirs.client
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Executes so many events of so many connections, and gives the CPU time of both sides.
+type Side = fn(&mut Rig, u32, u64) -> anyhow::Result<Spent>;
+
+fn per_event(rig: &mut Rig, users: u32, side: Side) -> anyhow::Result<Spent> {
+    let short = side(rig, users, EVENTS)?;
+    let long = side(rig, users, 3 * EVENTS)?;
+    let of = |long: f64, short: f64| (long - short) / (2 * EVENTS) as f64;
+    Ok(Spent { client: of(long.client, short.client), server: of(long.server, short.server) })
+}
+
+fn with_sysbench(rig: &mut Rig, users: u32, events: u64) -> anyhow::Result<Spent> {
+    let (threads, events) = (format!("--threads={users}"), format!("--events={events}"));
+    let own = std::process::id();
+    let before = Spent { client: of_children(own)?, server: of_server(rig)? };
+    rig.sysbench(&[&threads, "--time=0", &events, "oltp_point_select", "run"])?;
+    std::thread::sleep(LEAVING);
+    Ok(Spent { client: of_children(own)? - before.client, server: of_server(rig)? - before.server })
+}
+
+fn with_driver(rig: &mut Rig, users: u32, events: u64) -> anyhow::Result<Spent> {
+    let assignment = Assignment {
+        script: rig.catalog.workload("point-query")?.resolve(&rig::parameters())?,
+        schema: rig.schema.clone(),
+        mode: None,
+    };
+    let driver = rig.driver.pid();
+    let before = Spent { client: of_process(driver)?, server: of_server(rig)? };
+    rig.compile_for(assignment, users)?;
+    rig.run(StretchEnd::Operations(events / u64::from(users)), events)?;
+    rig.disconnect()?;
+    std::thread::sleep(LEAVING);
+    Ok(Spent {
+        client: of_process(driver)? - before.client,
+        server: of_server(rig)? - before.server,
+    })
+}
+
+/// Of the server and of those of its processes that have ended.
+fn of_server(rig: &Rig) -> anyhow::Result<f64> {
+    Ok(of_process(rig.server_pid())? + of_children(rig.server_pid())?)
+}
+
+/// User and kernel time of a process, of its ended threads as well.
+fn of_process(pid: u32) -> anyhow::Result<f64> {
+    ticks(pid, 14)
+}
+
+/// The same of its children that have ended and were waited for.
+fn of_children(pid: u32) -> anyhow::Result<f64> {
+    ticks(pid, 16)
+}
+
+/// The sum of two neighboring fields of `/proc/PID/stat`, counted from 1, in microseconds.
+fn ticks(pid: u32, field: usize) -> anyhow::Result<f64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    // A name may have spaces; it is the second field.
+    let (_, rest) = text.rsplit_once(") ").context("no name in `stat`")?;
+    let fields = rest.split(' ').skip(field - 3).take(2);
+    let sum = fields.map(str::parse::<f64>).sum::<Result<f64, _>>()?;
+    Ok(sum * TICK_MICROSECONDS)
+}
