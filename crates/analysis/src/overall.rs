@@ -44,8 +44,13 @@ impl Comparison {
         let first = cells.first()?;
         let blocks = block_means(&cells, &self.looks);
         let (uneven, blocks) = (blocks.is_none(), blocks.unwrap_or_default());
+        // What two runs of one build differ by may be in all tests alike.
+        let is_widened =
+            |cell: &&Cell| cell.verdict == Verdict::Inconclusive && cell.test.is_none();
+        let is_widened = cells.iter().any(is_widened);
         let (p, verdict) = match cells.iter().any(|cell| cell.verdict == Verdict::Invalid) {
             true => (None, Verdict::Invalid),
+            false if is_widened => (None, Verdict::Inconclusive),
             false => judge(first, &blocks, &self.looks),
         };
         let bound =
@@ -57,7 +62,7 @@ impl Comparison {
             phases: cells.len(),
             blocks: u32::try_from(blocks.len()).unwrap_or(u32::MAX),
             uneven,
-            interval: interval(&blocks, &self.looks),
+            interval: interval(&blocks, &self.looks).filter(|_| !is_widened),
             p,
             verdict,
         })
