@@ -86,4 +86,7 @@ fn a_run_is_compared_with_an_earlier_one() {
     let alone = lab.succeed(&["compare", first]);
     assert!(alone.contains(first) && !alone.contains(second), "{alone}");
     refused(&["compare", first, second, "--all"], "--all");
+    refused(&["compare", first, second, "--archive", "again"], "--archive");
+    let rates = lab.succeed(&["compare", first, second, "--metric", "ops_per_*"]);
+    assert!(rates.contains("point-query"), "{rates}");
 }
