@@ -3,7 +3,7 @@
 
 use crate::comparison::{by_run, observed_in, run_of};
 use analysis::{Design, Observations};
-use anyhow::{anyhow, bail, ensure};
+use anyhow::{Context, anyhow, ensure};
 use model::{
     experiment::Factor,
     plan::{Phase, Plan},
@@ -34,17 +34,7 @@ impl Across {
     /// The levels of a factor of a plan, each against the base's level on the same server. Fails
     /// where the factor has no phases of its own.
     pub(crate) fn of(plan: &Plan, factor: &str) -> anyhow::Result<Self> {
-        let Some(known) = factors(plan).find(|one| one.name == factor) else {
-            let known: Vec<String> = factors(plan).map(|one| format!("`{}`", one.name)).collect();
-            bail!(
-                "`--across {factor}`: no factor of `{}` with several levels on one server; {}",
-                plan.experiment.name,
-                match known.as_slice() {
-                    [] => "there is none".to_owned(),
-                    known => format!("there are: {}", known.join(", ")),
-                }
-            );
-        };
+        let known = named(plan, factor)?;
         let base = plan.experiment.baseline.get(factor).or(known.levels.first());
         let subjects = plan.subjects.iter().flat_map(|subject| {
             let name = |level: &String| subject_at(&subject.label, &plan::in_names(factor, level));
@@ -107,9 +97,24 @@ fn subject_at(subject: &str, level: &str) -> String {
 
 fn moved(phase: &Phase, factor: &str) -> Option<(String, Moved)> {
     let level = plan::in_names(factor, phase.levels.get(factor)?);
-    let (before, after) = phase.name.rsplit_once(&format!(".{level}"))?;
-    let is_whole = after.is_empty() || after.starts_with('.');
-    is_whole.then(|| (phase.name.clone(), Moved { phase: format!("{before}{after}"), level }))
+    let mut parts: Vec<&str> = phase.name.split('.').collect();
+    parts.remove(parts.iter().rposition(|part| *part == level)?);
+    Some((phase.name.clone(), Moved { phase: parts.join("."), level }))
+}
+
+/// The factor of this name. Fails where it has no phases of its own.
+fn named<'a>(plan: &'a Plan, factor: &str) -> anyhow::Result<&'a Factor> {
+    factors(plan).find(|one| one.name == factor).with_context(|| {
+        let known: Vec<String> = factors(plan).map(|one| format!("`{}`", one.name)).collect();
+        format!(
+            "`--across {factor}`: no factor of `{}` with several levels on one server; {}",
+            plan.experiment.name,
+            match known.as_slice() {
+                [] => "there is none".to_owned(),
+                known => format!("there are: {}", known.join(", ")),
+            }
+        )
+    })
 }
 
 /// Leaves the runs whose levels of a factor can be compared. Fails where there are none.
@@ -119,7 +124,7 @@ pub(crate) fn only(results: &Results, stored: &mut Stored, factor: &str) -> anyh
         anyhow!("`--across {factor}` takes runs, and here are imported archives only");
     for slices in by_run(&stored.slices) {
         let run = run_of(slices);
-        match Across::of(&results.plan_of(run)?, factor) {
+        match named(&results.plan_of(run)?, factor) {
             Ok(_) => drop(kept.insert(run.to_owned())),
             Err(error) => lacking = error,
         }
@@ -201,6 +206,11 @@ mod tests {
                 ["point-query.clients16.text", "point-query.clients16"],
             ],
         );
+        // A level may begin another one.
+        let levels = [("mode".to_owned(), "text".to_owned())].into();
+        let name = "point-query.text.text2".to_owned();
+        let found = moved(&Phase { name, levels, ..plan.phases[0].clone() }, "mode").unwrap();
+        assert_eq!(found.1.phase, "point-query.text2");
         let refused = |factor: &str| Across::of(&plan, factor).unwrap_err().to_string();
         assert!(refused("build").ends_with("there are: `clients`, `mode`"), "{}", refused("build"));
     }

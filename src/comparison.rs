@@ -122,8 +122,11 @@ pub(crate) fn report(
             compared.comparison.conditions.extend(unfinished);
             compared.comparison.warnings.extend(resumption::newer(results, selection, run)?);
         }
-        let best = best::again(results, run_of(slices), &compared.comparison)?;
-        compared.comparison.conditions.extend(best);
+        // Candidates are a run's variants against its own base.
+        if request.across.is_none() && request.base.is_none() {
+            let best = best::again(results, run_of(slices), &compared.comparison)?;
+            compared.comparison.conditions.extend(best);
+        }
         all_details.push(match detailed {
             true => compared.with_more(details::of(results, slices)?, request)?,
             false => details::origin(results, slices)?,
@@ -151,7 +154,8 @@ pub(crate) fn report_of_runs(
     new: &str,
     request: &Request,
 ) -> anyhow::Result<Report> {
-    requested(vec![two_runs::compare(results, (base, new), &request.bank)?], Vec::new(), request)
+    let (comparison, metrics) = two_runs::compare(results, (base, new), request)?;
+    requested(vec![comparison], Vec::new(), &Request { metrics, ..request.clone() })
 }
 
 /// Comparisons with the variants, metrics and form that are asked for.
@@ -278,17 +282,6 @@ pub(crate) fn report_file(results: &Results) -> PathBuf {
     results.dir().join("report.html")
 }
 
-/// Writes the HTML report of the selected slices.
-pub(crate) fn write_report(
-    results: &Results,
-    selection: &Selection,
-    request: &Request,
-    out: &Path,
-) -> anyhow::Result<()> {
-    write_file(&report(results, selection, request)?, out.to_owned())?;
-    Ok(())
-}
-
 /// Writes all comparisons as one HTML page; gives its path.
 pub(crate) fn write_file(report: &Report, out: PathBuf) -> anyhow::Result<PathBuf> {
     outputs::write_page(Author::Report, &out, &report::render(report, HTML)?)?;
@@ -316,7 +309,8 @@ pub(crate) fn missed_rates(
 ) -> anyhow::Result<Vec<String>> {
     let mut missed = Vec::new();
     for slices in by_run(slices) {
-        for measurement in observed(results, slices, &BankChoice::None)?.1.measurements {
+        let found = observed(results, run_of(slices), slices, &BankChoice::None)?.1;
+        for measurement in found.measurements {
             let marks = measurement.marks.iter();
             for mark in marks.filter(|mark| matches!(mark, Mark::Missed(_))) {
                 let sentence = format!("{} {}: {mark}", measurement.subject, measurement.phase);
@@ -347,10 +341,10 @@ pub(crate) fn by_import(values: &[ImportedValue]) -> impl Iterator<Item = &[Impo
 /// The design of a run, what its slices tell, and what a bank knows of noise.
 pub(crate) fn observed(
     results: &Results,
+    run: &str,
     slices: &[StoredSlice],
     bank: &BankChoice,
 ) -> anyhow::Result<(Design, Observations)> {
-    let run = run_of(slices);
     let plan = results.plan_of(run)?;
     let design = design_of(results, run, &plan)?;
     let mut observations = observed_in(&design, slices);
@@ -441,7 +435,7 @@ fn compare(
         [own] => (design_of(results, run_of(own), &plan)?, None),
         several => {
             let design = pooled::design(results, several, &plan)?;
-            let said = pooled::sentence(results, &names, &design)?;
+            let said = pooled::sentence(&plan, &names, &design);
             (design, Some(said))
         }
     };

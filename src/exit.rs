@@ -20,17 +20,10 @@ pub(crate) enum Code {
 
 /// Turns a command's result into the process's exit code, and says an error in one clear sentence.
 pub(crate) fn code(result: anyhow::Result<Code>) -> ExitCode {
-    let code = match result {
-        Ok(code) => code,
-        Err(error) if is_interrupt(&error) => {
-            talk::error(&error);
-            Code::Interrupted
-        }
-        Err(error) => {
-            talk::error(&error);
-            Code::Failed
-        }
-    };
+    let code = result.unwrap_or_else(|error| {
+        talk::error(&error);
+        if is_interrupt(&error) { Code::Interrupted } else { Code::Failed }
+    });
     ExitCode::from(code as u8)
 }
 

@@ -162,7 +162,7 @@ fn build(trial: &StoredTrial) -> String {
 fn comparison(run: &Run<'_>) -> anyhow::Result<Comparison> {
     let stored = run.results.slices(&Selection::Run(run.info.id.clone()))?;
     let (design, observations) =
-        comparison::observed(run.results, &stored.slices, &BankChoice::None)?;
+        comparison::observed(run.results, &run.info.id, &stored.slices, &BankChoice::None)?;
     Ok(analysis::compare(&observations, &design))
 }
 

@@ -1,6 +1,6 @@
 //! The noise bank of this host: where it lies, and what it says.
 
-use crate::comparison::TABLE;
+use crate::talk;
 use analysis::{Key, METRICS, Noise, Prior};
 use anyhow::Context;
 use model::{
@@ -11,9 +11,8 @@ use model::{
     subject::Subject,
 };
 use report::{
-    Report,
+    Screen,
     document::{Column, Document, Item, Row, Table, TableCell},
-    format,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -104,7 +103,7 @@ type Sort<'a> = (&'a str, &'a str);
 
 /// What a bank knows of the noise of a class of hosts, and the changes that can be proved in it, as
 /// text for people.
-pub(crate) fn table(bank: &Bank, host: &HostClass) -> String {
+pub(crate) fn table(bank: &Bank, host: &HostClass, screen: Screen) -> String {
     let runs: Vec<&BankedRun> = bank.runs.iter().filter(|run| run.host == *host).collect();
     let mut sorts: BTreeMap<Sort<'_>, Vec<&BankedRun>> = BTreeMap::new();
     for run in &runs {
@@ -129,7 +128,7 @@ pub(crate) fn table(bank: &Bank, host: &HostClass) -> String {
          that a run of this length finds nine times in ten.",
         sentence(&runs)
     ));
-    format::find(TABLE).map(|table| (table.text)(&Report::default(), &document)).unwrap_or_default()
+    talk::text(&document, screen)
 }
 
 /// One row for each group of workloads and metric.

@@ -111,12 +111,7 @@ fn hosts(results: &Results, runs: &[&[StoredSlice]]) -> anyhow::Result<BTreeMap<
 }
 
 /// What a reader of a comparison of pooled runs must know.
-pub(crate) fn sentence(
-    results: &Results,
-    runs: &[&str],
-    design: &Design,
-) -> anyhow::Result<String> {
-    let plan = results.plan_of(runs.first().copied().unwrap_or_default())?;
+pub(crate) fn sentence(plan: &Plan, runs: &[&str], design: &Design) -> String {
     let judged = match plan.experiment.looks.as_slice() {
         [] => "",
         _ => "; each could end early, which the verdicts on all of them do not take into account",
@@ -127,7 +122,7 @@ pub(crate) fn sentence(
         0 => String::new(),
         several => format!(" on {several} hosts"),
     };
-    Ok(format!("the blocks of {count} runs{on} of one plan are pooled: {names}{judged}"))
+    format!("the blocks of {count} runs{on} of one plan are pooled: {names}{judged}")
 }
 
 /// What of a plan differs beside the seed and what was drawn by it.

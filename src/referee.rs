@@ -25,7 +25,7 @@ impl Referee {
         let results = Results::open(&self.results)?.snapshot();
         let stored = results.slices(&Selection::Run(run.to_owned()))?;
         let (design, observations) =
-            comparison::observed(&results, &stored.slices, &BankChoice::default())?;
+            comparison::observed(&results, run, &stored.slices, &BankChoice::default())?;
         Ok(analysis::compare(&observations, &design))
     }
 }

@@ -1,8 +1,9 @@
 //! stdout is data, stderr is talk. The only module that writes to either, besides clap and the
 //! progress bar.
 
+use crate::comparison::TABLE;
 use model::escape;
-use report::{Rendered, wrap};
+use report::{Rendered, Report, Screen, document::Document, format, wrap};
 use std::{
     io::{self, IsTerminal, Write},
     os::fd::AsFd,
@@ -28,6 +29,12 @@ pub(crate) fn written(result: io::Result<()>) -> io::Result<()> {
         Err(error) => Err(io::Error::new(error.kind(), format!("cannot write to stdout: {error}"))),
         Ok(()) => Ok(()),
     }
+}
+
+/// A document as text for people.
+pub(crate) fn text(document: &Document, screen: Screen) -> String {
+    let report = Report { screen, ..Report::default() };
+    format::find(TABLE).map(|table| (table.text)(&report, document)).unwrap_or_default()
 }
 
 /// Writes a text to stdout, then its warnings to stderr, wrapped to the terminal.

@@ -1,7 +1,11 @@
 //! Two runs as one comparison: each variant of the later run against the same one of the earlier
 //! run, as after a build was replaced in place.
 
-use crate::{comparison::observed_in, noise::BankChoice};
+use crate::{
+    comparison::{Request, observed_in},
+    noise::BankChoice,
+    server_state,
+};
 use analysis::{Comparison, Design};
 use anyhow::{bail, ensure};
 use model::{
@@ -21,13 +25,14 @@ struct Side {
     trials: Vec<StoredTrial>,
 }
 
-/// Compares the run `new` with the run `base`, each given by its identifier or the start of it.
-/// Fails if there are no such runs, or if they did not measure the same.
+/// Compares the run `new` with the run `base`, each given by its identifier or the start of it;
+/// with the names of the metrics that are asked for. Fails if there are no such runs, or if they
+/// did not measure the same.
 pub(crate) fn compare(
     results: &Results,
     (base, new): (&str, &str),
-    bank: &BankChoice,
-) -> anyhow::Result<Comparison> {
+    request: &Request,
+) -> anyhow::Result<(Comparison, Vec<String>)> {
     let known = results.runs()?;
     let mut base = Side::of(results, find(&known, base)?)?;
     let mut new = Side::of(results, find(&known, new)?)?;
@@ -49,10 +54,13 @@ pub(crate) fn compare(
     let design = Design { subjects, looks: Vec::new(), ..Design::of(&base.plan) };
     let blocks = base.blocks().min(new.blocks());
     let left_out = [&base, &new].map(|side| (side.blocks() - blocks, side.info.id.clone()));
+    let mut slices = [std::mem::take(&mut base.slices), std::mem::take(&mut new.slices)].concat();
     // What has no pair would be in the values and not in the ratios.
+    slices.retain(|stored| stored.slice.block < blocks);
+    let metrics = server_state::named(results, &slices, &request.metrics)?;
+    server_state::add(results, &mut slices, &metrics)?;
     let paired = |side: &Side| {
-        let slices = side.slices.iter().filter(|stored| stored.slice.block < blocks);
-        observed_in(&design, slices)
+        observed_in(&design, slices.iter().filter(|stored| stored.run == side.info.id))
     };
     // What disturbed one run did not disturb the other. Blocks are paired in their order.
     let observations = paired(&base).beside(paired(&new), &base_id);
@@ -65,7 +73,7 @@ pub(crate) fn compare(
     comparison.warnings.extend(changed);
     let hosts = [&base, &new].map(|side| &side.info.environment);
     comparison.warnings.extend(analysis::host_differences(hosts[0], hosts[1]));
-    let widened = widened(results, &mut comparison, (&base, &pairs), bank)?;
+    let widened = widened(results, &mut comparison, (&base, &pairs), &request.bank)?;
     comparison.warnings.extend(widened);
     comparison.runs = vec![base_id, new_id];
     for (more, run) in left_out.into_iter().filter(|(more, _)| *more > 0) {
@@ -78,7 +86,7 @@ pub(crate) fn compare(
         "the runs began {apart} apart, not side by side: what changed on the host in between \
          counts as a change of the variant"
     ));
-    Ok(comparison)
+    Ok((comparison, metrics))
 }
 
 /// Takes into account what the bank knows of the differences between runs of one build on hosts of
@@ -116,7 +124,7 @@ impl Side {
 
     /// How many blocks it has, the last of them perhaps in part.
     fn blocks(&self) -> u32 {
-        self.slices.iter().map(|stored| stored.slice.block + 1).max().unwrap_or(0)
+        self.slices.iter().map(|stored| stored.slice.block.saturating_add(1)).max().unwrap_or(0)
     }
 
     fn variants(&self, other: &Self) -> Vec<Variant> {
@@ -142,7 +150,12 @@ pub(crate) fn find(known: &[RunInfo], text: &str) -> anyhow::Result<RunInfo> {
     if let (LATEST, Some(last)) = (text, known.last()) {
         return Ok(last.clone());
     }
-    let found: Vec<&RunInfo> = known.iter().filter(|run| run.id.starts_with(text)).collect();
+    // One identifier may begin with another one.
+    let same = known.iter().find(|run| run.id == text);
+    let found: Vec<&RunInfo> = match same {
+        Some(same) => vec![same],
+        None => known.iter().filter(|run| run.id.starts_with(text)).collect(),
+    };
     match found.as_slice() {
         [only] => Ok((*only).clone()),
         [] if known.iter().any(|run| run.experiment == text) => bail!(
@@ -276,6 +289,28 @@ fn check(base: &Side, new: &Side) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_identifier_may_begin_with_another_one() {
+        let run = |id: &str| RunInfo {
+            format: 1,
+            id: id.to_owned(),
+            experiment: "e".to_owned(),
+            plan: String::new(),
+            started_us: 0,
+            environment: Default::default(),
+            finished: true,
+        };
+        let known = [run("2026Z-7"), run("2026Z-71")];
+        let check = |text: &str, expected: Option<&str>| {
+            let found = find(&known, text).ok().map(|run| run.id);
+            assert_eq!(found.as_deref(), expected, "{text}");
+        };
+        check("2026Z-7", Some("2026Z-7"));
+        check("2026Z-71", Some("2026Z-71"));
+        check("latest", Some("2026Z-71"));
+        check("2026", None);
+    }
 
     #[test]
     fn runs_that_began_in_one_second_have_names_of_their_own() {

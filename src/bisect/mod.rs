@@ -328,7 +328,7 @@ impl Bisection<'_> {
         let asked: Vec<String> = self.metric.iter().map(|metric| metric.name.to_owned()).collect();
         server_state::add(folder, &mut stored.slices, &asked)?;
         let (design, observations) =
-            comparison::observed(folder, &stored.slices, &BankChoice::None)?;
+            comparison::observed(folder, run, &stored.slices, &BankChoice::None)?;
         let failures = observations.failures.iter().map(|failure| {
             let reason = failure.reason.lines().next().unwrap_or("");
             Failed {

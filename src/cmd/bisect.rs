@@ -4,7 +4,6 @@ use super::Verb;
 use crate::{
     args::{Color, CountsArgs, ExperimentArgs, MeasuringArgs, Unset},
     bisect::{Bisection, FOLDER, Positions},
-    comparison::TABLE,
     credentials,
     exit::Code,
     signals, talk,
@@ -14,7 +13,6 @@ use anyhow::{Context, bail, ensure};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use dbms::revision::Source;
 use model::plan::PhaseKind;
-use report::{Report, format};
 use runner::{Options, Stop};
 use std::path::PathBuf;
 
@@ -138,9 +136,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     };
     let ending = bisection.run()?;
     let document = ending.document(&bisection.positions, &results);
-    let table = format::find(TABLE).context("no format `table`")?;
-    let report = Report { screen: Color::screen(matches), ..Report::default() };
-    talk::data(&(table.text)(&report, &document))?;
+    talk::data(&talk::text(&document, Color::screen(matches)))?;
     Ok(if ending.is_found() { Code::Done } else { Code::Undecided })
 }
 

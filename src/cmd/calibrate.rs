@@ -2,7 +2,7 @@
 
 use super::Verb;
 use crate::{
-    args::{CountsArgs, ExperimentArgs, MeasuringArgs, QUICKSTART, Unset},
+    args::{Color, CountsArgs, ExperimentArgs, MeasuringArgs, QUICKSTART, Unset},
     comparison, count, credentials,
     exit::Code,
     noise,
@@ -102,7 +102,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     }
     let bank = Bank::read(&file)?.context("the bank that was written is gone")?;
     talk::say(&format!("the bank is {}", file.display()));
-    talk::data(&noise::table(&bank, &HostClass::of(&probe::environment(&places.root))))?;
+    let host = HostClass::of(&probe::environment(&places.root));
+    talk::data(&noise::table(&bank, &host, Color::screen(matches)))?;
     Ok(Code::Done)
 }
 

@@ -2,7 +2,7 @@
 
 use super::Verb;
 use crate::{
-    args::{CatalogArgs, ExperimentArgs, HostArgs, ResultsArgs},
+    args::{CatalogArgs, Color, ExperimentArgs, HostArgs, ResultsArgs},
     doctor::{CHECKS, Finding, Host, Weight},
     exit::Code,
     noise::{self, BankChoice},
@@ -40,7 +40,7 @@ struct Arguments {
     host: HostArgs,
     /// Print what each metric can prove on this host in one minute, ten, and an hour, from what
     /// `dbdyno calibrate` found, and check nothing
-    #[arg(long)]
+    #[arg(long, conflicts_with = "experiment")]
     noise: bool,
     #[command(flatten)]
     results: ResultsArgs,
@@ -53,8 +53,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         let bank = BankChoice::OfResults.read(&arguments.results.results)?;
         let here = HostClass::of(&probe::environment(&places.for_data()));
         let known = bank.filter(|bank| bank.runs.iter().any(|run| run.host == here));
-        let text = known.map_or_else(|| UNKNOWN.to_owned(), |bank| noise::table(&bank, &here));
-        talk::data(&text)?;
+        let table = |bank| noise::table(&bank, &here, Color::screen(matches));
+        talk::data(&known.map_or_else(|| UNKNOWN.to_owned(), table))?;
         return Ok(Code::Done);
     }
     let plan = match arguments.experiment.experiment {

@@ -22,9 +22,8 @@ use model::{
     plan::{Phase, PhaseKind, Plan},
 };
 use report::{
-    Report,
     document::Document,
-    explained, format,
+    explained,
     profile::{self, PROFILES, Profile},
 };
 use runner::{Counts, Explaining, Options, Stop};
@@ -293,9 +292,7 @@ fn show(
                 document.items.push(explained::areas(&found));
                 document.items.push(explained::functions(&found, arguments.functions));
                 document.items.extend(explained::remarks(explanation));
-                let table = format::find(crate::comparison::TABLE).context("no format `table`")?;
-                let report = Report { screen: Color::screen(matches), ..Report::default() };
-                talk::data(&(table.text)(&report, &document))?;
+                talk::data(&talk::text(&document, Color::screen(matches)))?;
             }
         },
     }

@@ -187,7 +187,8 @@ fn measured(
     studies: &mut BTreeMap<String, Study>,
 ) -> anyhow::Result<()> {
     let Some(first) = slices.first() else { return Ok(()) };
-    let (design, observations) = comparison::observed(results, slices, &BankChoice::default())?;
+    let (design, observations) =
+        comparison::observed(results, &first.run, slices, &BankChoice::None)?;
     let labels = design.subjects.iter().map(|(label, _)| label.clone());
     let study = study(studies, &first.experiment, labels);
     let run = results.runs()?.into_iter().find(|info| info.id == first.run);

@@ -120,9 +120,10 @@ fn note_of(archive: &archive::Archive) -> Option<String> {
         )),
         [first, others @ ..] => {
             let base = |other: &String| archive.bases.get(other).unwrap_or(first);
-            let compared = others.iter().filter(|other| base(other) != *other);
+            let compared: Vec<_> = others.iter().filter(|other| base(other) != *other).collect();
+            let more = compared.len().saturating_sub(NAMED);
             let mut by_base: BTreeMap<&String, Vec<String>> = BTreeMap::new();
-            for other in compared.take(NAMED) {
+            for other in compared.into_iter().take(NAMED) {
                 by_base.entry(base(other)).or_default().push(format!("`{other}`"));
             }
             if by_base.is_empty() {
@@ -132,7 +133,6 @@ fn note_of(archive: &archive::Archive) -> Option<String> {
                 format!("{} will be compared with `{base}`", others.join(", "))
             };
             let listed: Vec<String> = by_base.iter().map(with).collect();
-            let more = others.len().saturating_sub(NAMED);
             let more = if more > 0 { format!(", and {more} more likewise") } else { String::new() };
             Some(format!(
                 "note: {}{more} (`compare --base` takes another one); files that are tests or \
@@ -235,4 +235,27 @@ fn taken(imported: &Imported) -> String {
         taken.push(format!("{named} not read"));
     }
     format!("{}: {}", counted(imported.files, "file"), taken.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_counts_what_has_that_base_alone() {
+        let importer = IMPORTERS.iter().find(|importer| importer.is_own_file).unwrap();
+        let subjects = ["a", "b", "c", "d", "e", "f"].map(str::to_owned);
+        let check = |own: &[&str], expected: &str| {
+            let archive = archive::Archive {
+                subjects: subjects.to_vec(),
+                importers: [(importer.name.to_owned(), 6)].into(),
+                bases: own.iter().map(|name| ((*name).to_owned(), (*name).to_owned())).collect(),
+                ..Default::default()
+            };
+            let note = note_of(&archive).unwrap();
+            assert!(note.starts_with(expected), "{note}");
+        };
+        check(&[], "note: `b`, `c`, `d` will be compared with `a`, and 2 more likewise (");
+        check(&["c", "e", "f"], "note: `b`, `d` will be compared with `a` (");
+    }
 }

@@ -14,7 +14,7 @@ use anyhow::Context;
 use clap::{ArgMatches, Args, FromArgMatches};
 use model::{margins::Quantity, number::counted, plan::Plan, record::SliceState, secret};
 use plan::Catalog;
-use report::{Report, document::Document, explained, format};
+use report::{document::Document, explained};
 use runner::{DataFolders, Ending, ExplainChanges, Options, Outcome, Resume, Stop};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use store::{Results, RunInfo, Selection, StoredSlice};
@@ -162,23 +162,23 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let table = comparison::rendered(&results, &selection, &request)?;
     let request = comparison::Request { format: comparison::HTML.to_owned(), ..Default::default() };
     let file = comparison::report_file(&results);
-    let written = comparison::write_report(&results, &selection, &request, &file);
+    let written = comparison::report(&results, &selection, &request)
+        .and_then(|report| comparison::write_file(&report, file.clone()));
     talk::rendered(&table)?;
     say_explanations(&results, &outcome.run, matches)?;
     written?;
     talk::say(&format!("the report is {}", file.display()));
-    if outcome.failed_slices > 0 {
-        anyhow::bail!(
-            "{} failed; no table shows a number from them, and the records have the reasons",
-            counted(outcome.failed_slices, "slice")
-        );
-    }
     let slices = results.slices(&selection)?.slices;
-    check_measured(&slices)?;
     let missed = comparison::missed_rates(&results, &slices)?;
     for sentence in &missed {
         talk::say(&format!("missed: {sentence}"));
     }
+    anyhow::ensure!(
+        outcome.failed_slices == 0,
+        "{} failed; no table shows a number from them, and the records have the reasons",
+        counted(outcome.failed_slices, "slice")
+    );
+    check_measured(&slices)?;
     Ok(if missed.is_empty() { Code::Done } else { Code::Missed })
 }
 
@@ -232,9 +232,7 @@ fn say_explanations(results: &Results, run: &str, matches: &ArgMatches) -> anyho
     if document.items.is_empty() {
         return Ok(());
     }
-    let table = format::find(comparison::TABLE).context("no format `table`")?;
-    let report = Report { screen: Color::screen(matches), ..Report::default() };
-    Ok(talk::data(&format!("\n{}", (table.text)(&report, &document)))?)
+    Ok(talk::data(&format!("\n{}", talk::text(&document, Color::screen(matches))))?)
 }
 
 /// Numbers of blocks after which a run with a budget is judged, if its experiment names none.

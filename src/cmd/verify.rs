@@ -2,7 +2,7 @@
 
 use super::Verb;
 use crate::{
-    args::{CatalogArgs, ConcurrencyArgs, ExperimentArgs, HostArgs, ProgressStyle},
+    args::{CatalogArgs, Color, ConcurrencyArgs, ExperimentArgs, HostArgs, ProgressStyle},
     count, credentials,
     exit::Code,
     progress::Terminal,
@@ -11,11 +11,7 @@ use crate::{
 use anyhow::Context;
 use clap::{ArgMatches, Args, FromArgMatches};
 use model::{number::counted, plan::Plan, schema};
-use report::{
-    Report,
-    document::{Column, Document, Item, Row, Table, TableCell},
-    format,
-};
+use report::document::{Column, Document, Item, Row, Table, TableCell};
 use runner::{
     Counts, DataFolders, Discrepancy, Options, Resume, Stop, Verification, Verified, VerifiedPhase,
 };
@@ -114,8 +110,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         document.items.push(Item::Table(seen(&verified.phases)));
     }
     document.paragraph(total(&plan, &verified));
-    let table = format::find(crate::comparison::TABLE).context("there is no format `table`")?;
-    talk::data(&(table.text)(&Report::default(), &document))?;
+    talk::data(&talk::text(&document, Color::screen(matches)))?;
     if verified.failed() {
         let failed = counted(failures(&verified).count(), "failure");
         anyhow::bail!("{failed}, listed above");

@@ -51,3 +51,23 @@ fn a_product_of_factors_beyond_the_budget_is_refused_with_what_would_fit() {
     let err = refusal(&mut lab.command(&words), "variant");
     assert!(err.contains("unknown variant `sqlite-bundled.wal.A-3`; did you mean `"), "{err}");
 }
+
+#[test]
+fn the_best_of_many_candidates_is_one_of_the_run_against_its_own_base() {
+    let lab = Lab::new();
+    lab.write(
+        "many.toml",
+        "question = \"Which one?\"\nworkloads = [\"point-query\"]\nrows = 2000\nblocks = 1\n\
+         rounds = 1\nslice_seconds = 0.1\nwarmup_seconds = 0.02\n[factors]\n\
+         build = [\"sqlite\"]\nclients = [1, 2]\nconfig = [\"rollback\", \"wal\", \
+         \"wal-normal\", \"journal-memory\", \"page-8k\", \"durable\"]\n",
+    );
+    lab.succeed(&["run", "many.toml", "--counts", "none", "--progress", "none"]);
+    let is_said = |words: &[&str]| {
+        let table = lab.succeed(&[&["compare"], words].concat());
+        table.contains("of 6 candidates")
+    };
+    assert!(is_said(&[]));
+    assert!(!is_said(&["--across", "clients"]));
+    assert!(!is_said(&["--base", "durable"]));
+}

@@ -65,6 +65,8 @@ fn runs_of_a_series_become_a_history_a_site_and_exports() {
     }
     assert_eq!(pages, 5, "two series and three runs");
 
+    // Files of values need no bank.
+    lab.write("dbdyno-results/bank.jsonl", "dear reader");
     lab.succeed(&["export", "--all", "--format", "openmetrics", "--out", "files"]);
     let samples = std::fs::read_to_string(lab.path("files/openmetrics.all.txt")).unwrap();
     let rates = samples.lines().filter(|line| {
@@ -72,6 +74,17 @@ fn runs_of_a_series_become_a_history_a_site_and_exports() {
     });
     assert_eq!(rates.count(), 3, "{samples}");
     assert!(samples.ends_with("# EOF\n"));
+
+    // The others stay where all records of a run are lost.
+    for record in std::fs::read_dir(lab.path("dbdyno-results/records")).unwrap().flatten() {
+        if std::fs::read_to_string(record.path().join("trial.toml")).unwrap().contains(first) {
+            std::fs::remove_dir_all(record.path()).unwrap();
+        }
+    }
+    let output = lab.run(&["history", "nightly"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains(&format!("run {first} has no value here")), "{said}");
 
     // Damaged notes belong to every run of their folder.
     lab.write("dbdyno-results/notes.toml", "[runs\n");

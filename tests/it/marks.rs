@@ -85,6 +85,9 @@ fn a_missed_rate_is_said_in_the_table_and_by_the_exit_code() {
     let table = text(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{table}");
     assert!(table.contains("missed (") && table.contains("SLA missed"), "{table}");
+    let gated = lab.run(&["compare", "--fail-on", "regression"]);
+    assert_eq!(gated.status.code(), Some(1));
+    assert!(text(&gated.stderr).contains("compared in the metrics"), "{}", text(&gated.stderr));
     let export = ["export", "--format", "mytools", "--out", "out", "--tag", "t"];
     assert_eq!(lab.run(&export).status.code(), Some(1));
     for phase in ["l.i0", "qr100.L1", "qp1000.L6"] {

@@ -16,6 +16,15 @@ fn runs(lab: &Lab) -> Vec<String> {
     lines.lines().map(|line| line.split_whitespace().next().unwrap().to_owned()).collect()
 }
 
+/// A run of a build with a configuration.
+fn of_config(lab: &Lab, config: &str) -> String {
+    let builds = experiment(2000, "point-query").replace("[\"sqlite\"]", "[\"x\"]");
+    let server = format!("[servers.x]\nserver = \"sqlite\"\nconfig = \"{config}\"\n");
+    lab.write("again.toml", &format!("{builds}{server}"));
+    lab.succeed(&["run", "again.toml", "--counts", "none", "--progress", "none"]);
+    runs(lab).pop().unwrap()
+}
+
 #[test]
 fn a_run_is_compared_with_an_earlier_one() {
     let lab = Lab::new();
@@ -60,14 +69,8 @@ fn a_run_is_compared_with_an_earlier_one() {
     assert!(json.contains(&format!("the last 2 blocks of {first} left out")), "{json}");
     assert!(!json.contains("in more than its build"), "{json}");
 
-    let of = |config: &str| {
-        let builds = experiment(2000, "point-query").replace("[\"sqlite\"]", "[\"x\"]");
-        let server = format!("[servers.x]\nserver = \"sqlite\"\nconfig = \"{config}\"\n");
-        lab.write("again.toml", &format!("{builds}{server}"));
-        lab.succeed(&["run", "again.toml", "--counts", "none", "--progress", "none"]);
-        self::runs(&lab).pop().unwrap()
-    };
-    let json = lab.succeed(&["compare", &of("rollback"), &of("wal"), "--format", "json"]);
+    let two = ["rollback", "wal"].map(|config| of_config(&lab, config));
+    let json = lab.succeed(&["compare", &two[0], &two[1], "--format", "json"]);
     let said = "`x` differs between the runs in more than its build: `journal_mode`";
     assert!(json.contains(said), "{json}");
 
@@ -86,4 +89,7 @@ fn a_run_is_compared_with_an_earlier_one() {
     let alone = lab.succeed(&["compare", first]);
     assert!(alone.contains(first) && !alone.contains(second), "{alone}");
     refused(&["compare", first, second, "--all"], "--all");
+    refused(&["compare", first, second, "--archive", "again"], "--archive");
+    let rates = lab.succeed(&["compare", first, second, "--metric", "ops_per_*"]);
+    assert!(rates.contains("point-query"), "{rates}");
 }

@@ -245,12 +245,12 @@ fn chance(sides: &[Side; 2], costs: [Option<f64>; 2]) -> Option<f64> {
 }
 
 /// Cost of each function with all that it called.
-fn inclusive(functions: &[Function]) -> Vec<u64> {
+pub(crate) fn inclusive(functions: &[Function]) -> Vec<u64> {
     let mut sums: Vec<u64> = functions.iter().map(|function| function.cost).collect();
     // Callers come before what they call.
     for (index, function) in functions.iter().enumerate().rev() {
         if let Some(caller) = function.caller.filter(|caller| *caller < index) {
-            sums[caller] += sums[index];
+            sums[caller] = sums[caller].saturating_add(sums[index]);
         }
     }
     sums
@@ -271,8 +271,8 @@ fn is_below_itself(functions: &[Function], index: usize) -> bool {
 
 fn named(side: &Side) -> f64 {
     let named = side.functions.iter().filter(|function| is_named(&function.name));
-    let sum: u64 = named.map(|function| function.cost).sum();
-    sum as f64 / side.cost.max(1) as f64
+    let sum: f64 = named.map(|function| function.cost as f64).sum();
+    sum / side.cost.max(1) as f64
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The trees of calls of two sides as one, for a differential flame graph.
 
+use crate::explained::inclusive;
 use model::explanation::{Explanation, Side};
 use std::collections::BTreeMap;
 
@@ -107,14 +108,9 @@ fn above_shared(sides: &[Side; 2]) -> [Vec<usize>; 2] {
 
 /// The functions of a side that have nearly all of it, each called by the one before.
 fn trunk(side: &Side) -> Vec<usize> {
-    let mut all: Vec<u64> = side.functions.iter().map(|function| function.cost).collect();
-    for index in (0..all.len()).rev() {
-        if let Some(caller) = side.functions[index].caller {
-            all[caller] += all[index];
-        }
-    }
-    let whole: u64 = side.functions.iter().map(|function| function.cost).sum();
-    let large = (0..all.len()).filter(|index| all[*index] as f64 >= NEARLY_ALL * whole as f64);
+    let all = inclusive(&side.functions);
+    let whole: f64 = side.functions.iter().map(|function| function.cost as f64).sum();
+    let large = (0..all.len()).filter(|index| all[*index] as f64 >= NEARLY_ALL * whole);
     large.collect()
 }
 
@@ -174,6 +170,17 @@ mod tests {
         ];
         assert_eq!(found, expected);
     }
+
+    #[test]
+    fn a_caller_that_is_not_there_is_none() {
+        let odd = [(Some(7), "a", u64::MAX), (Some(1), "b", u64::MAX), (Some(0), "c", 1)];
+        let (sides, by) = ([side(&odd), side(&[])], Quantity::Instructions);
+        let (phase, means) = (String::new(), String::new());
+        let explanation = Explanation { format: 1, phase, by, means, sides };
+        assert!(!merged(&explanation, 0.01).is_empty());
+        crate::explained::Explained::of(&explanation);
+    }
+
     #[test]
     fn what_starts_a_thread_is_left_out_where_builds_call_it_otherwise() {
         let base = [

@@ -44,8 +44,10 @@ impl Comparison {
         let first = cells.first()?;
         let blocks = block_means(&cells, &self.looks);
         let (uneven, blocks) = (blocks.is_none(), blocks.unwrap_or_default());
+        let is_widened = are_widened(&cells);
         let (p, verdict) = match cells.iter().any(|cell| cell.verdict == Verdict::Invalid) {
             true => (None, Verdict::Invalid),
+            false if is_widened => (None, Verdict::Inconclusive),
             false => judge(first, &blocks, &self.looks),
         };
         let bound =
@@ -57,7 +59,7 @@ impl Comparison {
             phases: cells.len(),
             blocks: u32::try_from(blocks.len()).unwrap_or(u32::MAX),
             uneven,
-            interval: interval(&blocks, &self.looks),
+            interval: interval(&blocks, &self.looks).filter(|_| !is_widened),
             p,
             verdict,
         })
@@ -76,7 +78,14 @@ pub fn mean_interval<'a>(
 ) -> Option<(f64, f64)> {
     let cells = phases.into_iter().filter_map(|phase| phase.cell(subject, metric));
     let cells = countable(&cells.collect::<Vec<_>>());
-    interval(&block_means(&cells, looks)?, looks)
+    interval(&block_means(&cells, looks)?, looks).filter(|_| !are_widened(&cells))
+}
+
+/// Whether what runs of one build differ by makes any of these cells inconclusive: it may be in all
+/// of them alike, so blocks tell nothing of their mean.
+fn are_widened(cells: &[&Cell]) -> bool {
+    let is_widened = |cell: &&Cell| cell.verdict == Verdict::Inconclusive && cell.test.is_none();
+    cells.iter().any(is_widened)
 }
 
 /// The cells whose ratio has a logarithm.

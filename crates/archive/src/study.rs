@@ -11,18 +11,23 @@ pub struct Input {
 }
 
 impl Input {
-    /// The folder of a study's files, up to its `/`: nothing where there is only one. Names that
-    /// become one folder are numbered.
+    /// The folder of a study's files, up to its `/`: nothing where there is only one.
     pub(crate) fn folder(&self, study: &Study) -> String {
         if self.studies.len() == 1 {
             return String::new();
         }
-        let own = folder(&study.experiment);
-        let others = self.studies.iter().take_while(|one| one.experiment != study.experiment);
-        match others.filter(|one| folder(&one.experiment) == own).count() {
-            0 => format!("{own}/"),
-            before => format!("{own}-{}/", before + 1),
-        }
+        let all = self.studies.iter().map(|one| one.experiment.as_str());
+        format!("{}/", folder_among(&study.experiment, all))
+    }
+}
+
+/// The folder of one of several names: those that become one folder are numbered.
+pub(crate) fn folder_among<'a>(name: &str, all: impl IntoIterator<Item = &'a str>) -> String {
+    let own = folder(name);
+    let before = all.into_iter().take_while(|one| *one != name);
+    match before.filter(|one| folder(one) == own).count() {
+        0 => own,
+        before => format!("{own}-{}", before + 1),
     }
 }
 
@@ -67,8 +72,8 @@ pub struct Exported {
     pub bytes: Vec<u8>,
 }
 
-/// The folder of an experiment's files: plain parts only, whatever its name is.
-pub(crate) fn folder(experiment: &str) -> String {
+/// The folder of a name: plain parts only, whatever it is.
+fn folder(experiment: &str) -> String {
     let plain = |c: char| if c.is_alphanumeric() || "._-".contains(c) { c } else { '_' };
     let parts = experiment.split('/').filter(|part| !part.trim_matches('.').is_empty());
     let parts: Vec<String> = parts.map(|part| part.chars().map(plain).collect()).collect();

@@ -13,6 +13,7 @@ use model::{
     metric::{Kind, Metric},
     number::counted,
 };
+use std::collections::BTreeSet;
 
 /// A comparison with what its first screen needs beside it.
 pub(crate) struct FirstScreen<'a> {
@@ -106,8 +107,10 @@ fn by_function(
     };
     let [run] = comparison.runs.as_slice() else { return None };
     let is_known = details.explanations.iter().any(|known| known.phase == phase);
-    let is_own = details.imported.is_none() && comparison.subjects.len() == 2;
-    (is_own && !is_known)
+    // Levels of a factor that are compared on one server are no variants of its run.
+    let own: BTreeSet<&str> =
+        details.trials.iter().map(|trial| trial.header.subject.as_str()).collect();
+    (comparison.subjects.len() == 2 && own.len() == 2 && !is_known)
         .then(|| format!(" By function: `dbdyno explain {run} --phase {phase}{how}`."))
 }
 

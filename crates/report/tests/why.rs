@@ -61,3 +61,16 @@ fn a_reason_names_the_areas_of_the_code_and_what_is_ruled_out() {
     let (own, table) = pages("another", 5);
     assert!(!own.contains("are in optimizer") && !table.contains("are in optimizer"), "{table}");
 }
+
+#[test]
+fn the_command_that_explains_a_change_is_that_of_a_run_of_two_variants() {
+    let is_said = |subjects: &[&str]| {
+        let mut report = report(comparison(&TWO, 5, None), &[]);
+        let trials = subjects.iter().map(|subject| lab::trial(subject, &[])).collect();
+        report.details = vec![Details { trials, ..Details::default() }];
+        render(&report, "table").unwrap().contains("By function: `dbdyno explain r --phase scan`")
+    };
+    assert!(is_said(&[TWO[0].0, TWO[1].0, TWO[0].0]));
+    // Its levels were compared.
+    assert!(!is_said(&["mysql"]));
+}

@@ -56,10 +56,11 @@ fn of_study(study: &Study, options: &ExportOptions, folder: &str) -> Result<Vec<
     let centers = centers(study);
     let mut files = Vec::new();
     for subject in &chosen {
+        let own = study::folder_among(subject, chosen.iter().copied());
         for phase in phases(&centers, std::slice::from_ref(subject)) {
             let averages = Averages { centers: &centers, subject, phase: phase.phase };
             if let Some(text) = averages.text() {
-                let path = format!("{folder}{}/{}", study::folder(subject), name(&phase));
+                let path = format!("{folder}{own}/{}", name(&phase));
                 files.push(Exported { path, bytes: text.into_bytes() });
             }
         }
@@ -134,9 +135,33 @@ impl Averages<'_> {
             return Some(self.cell("vmstat_samples", 0));
         }
         let rows = match self.center("vmstat_rows") {
-            Some(rows) => Some(rows.value as u64 - 1),
+            Some(rows) => Some((rows.value as u64).saturating_sub(1)),
             None => correct::vmstat_rows(counted.value as u64),
         };
         rows.map(|rows| rows.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{imported::ImportedValue, measurement::Measurement};
+
+    #[test]
+    fn a_capture_without_rows_has_no_samples() {
+        let value = |metric: &str, value: f64| {
+            let (phase, subject) = ("scan".into(), "old".into());
+            let marks = vec![correct::CORRECTED.into()];
+            let metric = metric.into();
+            let measurement =
+                Measurement { phase, subject, metric, value, marks, ..Default::default() };
+            ImportedValue { measurement, ..Default::default() }
+        };
+        let names = ["vmstat_samples", "host_cpu_percent", "vmstat_rows"];
+        let values = names.map(|name| value(name, 0.0)).to_vec();
+        let study = Study { values, ..Study::default() };
+        let centers = centers(&study);
+        let averages = Averages { centers: &centers, subject: "old", phase: "scan" };
+        assert_eq!(averages.samples().as_deref(), Some("0"));
     }
 }

@@ -14,6 +14,7 @@ const LETTER: f64 = 6.4;
 pub(super) fn draw(flame: &Flame) -> Markup {
     let all: f64 = flame.boxes.iter().filter(|one| one.depth == 0).map(|one| one.width).sum();
     let rows = flame.boxes.iter().map(|one| one.depth + 1).max().unwrap_or(0);
+    let all = all.max(f64::MIN_POSITIVE);
     let place = |value: f64| (value / all * WIDTH * 100.0).round() / 100.0;
     html! {
         figure class="flame" data-chart="flame" {
@@ -93,6 +94,10 @@ mod tests {
 
     #[test]
     fn boxes_are_as_wide_as_both_sides_cost() {
+        let (title, unit) = ("t".to_owned(), "instructions".to_owned());
+        let boxes = vec![one("all", 0, 0.0, [0.0, 0.0])];
+        let nothing = Flame { title, description: String::new(), unit, boxes };
+        assert!(!draw(&nothing).into_string().contains("NaN"));
         let boxes = vec![one("all", 0, 0.0, [100.0, 300.0]), one("a<b>", 1, 100.0, [0.0, 200.0])];
         let (title, unit) = ("t".to_owned(), "instructions".to_owned());
         let flame = Flame { title, description: String::new(), unit, boxes };

@@ -1,9 +1,9 @@
 //! An Insert Benchmark made by arithmetic: as many subjects and seconds as asked for.
 
+use crate::lab;
 use analysis::{Design, Input, PhaseFacts, RoleFacts, RoleTimes, compare, observe};
 use model::{
     drive::{Interval, OpInterval, OpReport, Percentiles, StretchReport},
-    environment::Environment,
     reading::{LatencyCounts, LatencyTime, Reading, Scope},
     record::{SliceRecord, TrialHeader},
     workload::Counts,
@@ -161,26 +161,15 @@ fn trial(label: &str) -> Trial {
     let settings = (0..500).map(|n| (format!("setting_{n}"), format!("value {n} of {label}")));
     let mut settings: BTreeMap<String, String> = settings.collect();
     settings.insert("innodb_buffer_pool_size".into(), (1_u64 << 30).to_string());
+    let usual = lab::trial(label, &[]);
     let header = TrialHeader {
-        format: 1,
         trial: format!("trial-{label}"),
-        run: "r".into(),
         experiment: "ib".into(),
-        plan: String::new(),
-        block: 0,
-        subject: label.into(),
-        server_version: label.into(),
-        binary_sha256: "0".repeat(64),
         configuration: "innodb_buffer_pool_size = 1G\n".repeat(30),
         settings,
-        ignored_settings: Vec::new(),
-        seed: 1,
-        foreground: String::new(),
-        provenance: Default::default(),
-        round_trip_us: None,
-        agent: None,
+        ..usual.header
     };
-    Trial { header, environment: Environment::default(), remarks: Vec::new() }
+    Trial { header, ..usual }
 }
 
 /// The report of a run with so many subjects, each phase as long as `seconds`.

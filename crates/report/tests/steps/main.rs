@@ -4,6 +4,8 @@
 #![allow(unreachable_pub, reason = "a module of one test")]
 
 mod fixture;
+#[path = "../lab/mod.rs"]
+mod lab;
 
 use report::{Colours, render};
 

@@ -106,7 +106,8 @@ impl TableSet<'_> {
             (None, Instead::CpuTime(metrics)) => {
                 let time = metrics.iter().find_map(|metric| center(metric))?.value;
                 // Microseconds of one CPU to percent of all CPUs for a second.
-                let percent = time / (1e4 * f64::from(*self.cpus.get(subject)?));
+                let percent =
+                    time / (1e4 * f64::from(*self.cpus.get(subject).filter(|cpus| **cpus > 0)?));
                 return Some(format!("{percent:.6}"));
             }
         };

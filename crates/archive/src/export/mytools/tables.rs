@@ -25,11 +25,14 @@ pub(super) struct Row {
 /// The row relative to its first cell: ratios of the numbers as they are printed.
 fn relative_row(row: &Row) -> Row {
     let base = row.cells.first().and_then(|cell| number::parse(cell.as_ref()?));
-    let ratio = |cell: &Option<String>| {
-        let value = number::parse(cell.as_ref()?)?;
-        Some(format!("{:.2}", value / base?))
-    };
+    let ratio = |cell: &Option<String>| ratio(number::parse(cell.as_ref()?)?, base?);
     Row { name: row.name.clone(), cells: row.cells.iter().skip(1).map(ratio).collect() }
+}
+
+/// A ratio as it is printed; none to a base of 0.
+fn ratio(own: f64, base: f64) -> Option<String> {
+    let ratio = own / base;
+    ratio.is_finite().then(|| format!("{ratio:.2}"))
 }
 
 /// The form with commas: the name first, no header.
@@ -73,12 +76,9 @@ impl TableSet<'_> {
         ratios.rows_of(|phase, subject| {
             let center = |subject| self.center(phase.phase, subject, RATE);
             let (own, base) = (center(subject)?, center(base)?);
-            let ratio = match phase.is_step {
-                true => own.value.round_ties_even() / base.value.round_ties_even(),
-                false => own.value / base.value,
-            };
-            let is_row = step::is_row(&phase.test, phase.workload) && ratio.is_finite();
-            is_row.then(|| format!("{ratio:.2}"))
+            let rounded = |value: f64| if phase.is_step { value.round_ties_even() } else { value };
+            let is_row = step::is_row(&phase.test, phase.workload);
+            ratio(rounded(own.value), rounded(base.value)).filter(|_| is_row)
         })
     }
 
@@ -101,7 +101,7 @@ impl TableSet<'_> {
             let base = self.center(phase.phase, base, metric)?.value;
             let own = self.center(phase.phase, subject, metric)?;
             let printed = own.text.filter(|_| base == 1.0).map(str::to_owned);
-            printed.or_else(|| Some(format!("{:.2}", own.value / base)))
+            printed.or_else(|| ratio(own.value, base))
         })
     }
 
@@ -146,5 +146,20 @@ impl TableSet<'_> {
             let _ = writeln!(text, "{}\t{}", cells.join("\t"), row.name);
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_base_of_zero_has_no_ratios() {
+        let relative = |cells: [&str; 3]| {
+            let cells = cells.map(|cell| Some(cell.to_owned())).to_vec();
+            csv(&[relative_row(&Row { name: "scan".to_owned(), cells })])
+        };
+        assert_eq!(relative(["10", "5", "x"]), "scan,0.50,NA\n");
+        assert_eq!(relative(["0", "5", "0"]), "scan,NA,NA\n");
     }
 }
