@@ -27,6 +27,9 @@ const PROC: &str = "/proc";
 /// Longest path in the address of a UNIX socket.
 const SOCKET_BYTES_MAX: usize = 107;
 
+/// Starts of a server whose port somebody took after it was chosen.
+const STARTS: u32 = 3;
+
 /// Why a server is not ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotReady {
@@ -108,6 +111,21 @@ pub fn start(
     keeper: &Keeper,
     ready: &mut dyn FnMut(&Target) -> std::result::Result<(), NotReady>,
 ) -> Result<Server> {
+    let mut tries = 1;
+    loop {
+        match start_once(launch, keeper, ready) {
+            // A port of its own is chosen anew.
+            Err(Error::PortInUse { .. }) if tries < STARTS => tries += 1,
+            started => return started,
+        }
+    }
+}
+
+fn start_once(
+    launch: &Launch<'_>,
+    keeper: &Keeper,
+    ready: &mut dyn FnMut(&Target) -> std::result::Result<(), NotReady>,
+) -> Result<Server> {
     let product = find(&launch.installed.server)?;
     let setup = Setup::of(*launch)?;
     check_access(&setup)?;
@@ -169,13 +187,16 @@ fn out_of_memory(launch: &Launch<'_>, group: Option<&Path>) -> Option<Error> {
     is_killed.then(|| Error::OutOfMemory { subject: launch.label.to_owned(), mib: bytes >> 20 })
 }
 
-/// The error of a server whose log names what is missing: room for its asynchronous I/O, a setting
-/// that it does not know, or a value that it refuses.
+/// The error of a server whose log names what is missing: room for its asynchronous I/O, its port,
+/// a setting that it does not know, or a value that it refuses.
 fn known(setup: &Setup<'_>, log: &Path, reason: &str) -> Option<Error> {
     let installed = setup.launch.installed;
     let text = tail(log, usize::MAX);
     if let Some(error) = async_io::refused(&installed.server, &text, Path::new(PROC)) {
         return Some(error);
+    }
+    if let Some(port) = setup.port.filter(|_| is_port_taken(&text)) {
+        return Some(Error::PortInUse { port });
     }
     let build = format!("{} {}", installed.server, installed.version);
     let (config, reason) = (setup.launch.config.name.clone(), reason.to_owned());
@@ -185,6 +206,11 @@ fn known(setup: &Setup<'_>, log: &Path, reason: &str) -> Option<Error> {
     let (name, line) = refused(&text, &setup.launch.config.settings)?;
     let said = setup.hide(line.trim());
     Some(Error::RefusedSetting { build, reason, config, name, said })
+}
+
+/// Whether a server found its port in use: it quotes the system.
+fn is_port_taken(log: &str) -> bool {
+    log.contains("Address already in use")
 }
 
 /// The first of the settings that the log complains of, with the line. A name is written with
@@ -272,5 +298,13 @@ mod tests {
         check("[Warning] option 'innodb_flush_method': adjusted", None);
         check("HINT:  Available values for io_method: sync, worker", None);
         check("[ERROR] Aborting", None);
+    }
+
+    #[test]
+    fn a_port_that_is_taken_is_found_in_the_log() {
+        let check = |log: &str, expected: bool| assert_eq!(is_port_taken(log), expected, "{log}");
+        check("LOG:  could not bind IPv4 address \"127.0.0.1\": Address already in use", true);
+        check("[ERROR] Can't start server: Bind on TCP/IP port: Address already in use", true);
+        check("[ERROR] Can't start server: Bind on TCP/IP port: Permission denied", false);
     }
 }

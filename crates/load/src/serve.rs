@@ -81,8 +81,9 @@ fn read_commands(
     let watch = move || {
         for line in input.lines() {
             let Ok(line) = line else { break };
+            // The line is not quoted: a command may hold a password.
             let command = serde_json::from_str(&line)
-                .map_err(|error| format!("`{line}` is not a command: {error}"));
+                .map_err(|error| format!("a line is not a command: {error}"));
             let last = command == Ok(Command::Close);
             // Without a receiver, the talk is over as well.
             if sender.send(command).is_err() || last {
@@ -313,15 +314,17 @@ mod tests {
             Command::Compile(Box::new(broken)),
             Command::Compile(Box::new(point_query())),
         ]);
-        let replies = talk(format!("{input}{{}}\n"));
+        let replies = talk(format!("{input}{{\"x\":{{\"password\":\"hunter2\"}}}}\n"));
         let failed = |reply: &Reply, part: &str| match reply {
-            Reply::Failed { message, lost: false } => assert!(message.contains(part), "{message}"),
+            Reply::Failed { message, lost: false } => {
+                assert!(message.contains(part) && !message.contains("hunter2"), "{message}");
+            }
             reply => panic!("{reply:?}"),
         };
         failed(&replies[0], "no server is connected");
         failed(&replies[2], "its weight is 0");
         assert_eq!(replies[3], Reply::Done);
-        failed(&replies[4], "`{}` is not a command");
+        failed(&replies[4], "a line is not a command");
     }
 
     #[test]

@@ -54,8 +54,8 @@ fn number(text: &str) -> Option<f64> {
         (at, 't' | 'T') => (&text[..at], 1024.0 * 1024.0 * 1024.0 * 1024.0),
         _ => (text, 1.0),
     };
-    let number: f64 = digits.parse().ok()?;
-    number.is_finite().then_some(number * factor)
+    let number = digits.parse::<f64>().ok()? * factor;
+    number.is_finite().then_some(number)
 }
 
 fn wrong<T>(sentence: String) -> Result<T, Error> {
@@ -386,5 +386,6 @@ mod tests {
         assert_eq!(number("10M"), Some(10_485_760.0));
         assert_eq!(number("0.5"), Some(0.5));
         assert_eq!(number("K"), None);
+        assert_eq!(number("1e308T"), None);
     }
 }

@@ -140,7 +140,8 @@ fn arrive(shared: &Shared, start: Instant, limit: f64) -> Option<Instant> {
     if due >= limit {
         return None;
     }
-    let due = start + Duration::from_secs_f64(due);
+    // One that is later than clocks can tell never comes.
+    let due = start.checked_add(Duration::try_from_secs_f64(due).ok()?)?;
     loop {
         let rest = due.saturating_duration_since(Instant::now());
         if rest.is_zero() {
@@ -156,4 +157,20 @@ fn arrive(shared: &Shared, start: Instant, limit: f64) -> Option<Instant> {
 /// The reason of a failure that the user does not hear of twice.
 pub(crate) fn raised(shared: &Shared, error: &mlua::Error) -> String {
     failed::sentence(&shared.script, error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CommandLine, settings::Settings};
+
+    #[test]
+    fn an_arrival_later_than_clocks_can_tell_never_comes() {
+        let words = ["x.lua", "--rate=1e-300", "--time=0", "run"].map(str::to_owned);
+        let line = CommandLine::parse(&words).unwrap();
+        let settings = Settings::of(&line, &|_| None).unwrap();
+        let (script, out) = ("x.lua".to_owned(), Box::new(|_: &str| ()));
+        let shared = Shared::new(line, settings, script, Arc::default(), out);
+        assert_eq!(arrive(&shared, Instant::now(), f64::INFINITY), None);
+    }
 }

@@ -158,8 +158,9 @@ fn connect(peer: usize, peers: &mut [Peer], roles: &Roles) {
             peers.iter().position(same(other)).into_iter().collect()
         }
         End::With(other) => all(peers, |peer| peer.part == other),
+        // Those that end with one that waits as well would wait for each other.
         End::Others => {
-            all(peers, |peer| peer.part != own && roles.parts[peer.part].end != End::Others)
+            all(peers, |peer| peer.part != own && last_end(peer.part, roles) != End::Others)
         }
         End::Stretch | End::Operations(_) | End::Rows(_) | End::Seconds(_) => return,
     };
@@ -167,6 +168,14 @@ fn connect(peer: usize, peers: &mut [Peer], roles: &Roles) {
     peers[peer].awaited = AtomicU32::new(awaited.len() as u32);
     for other in awaited {
         peers[other].stops.push(peer);
+    }
+}
+
+/// The end of a role, or of the last one that it ends with. The compiler has refused circles.
+fn last_end(part: usize, roles: &Roles) -> End {
+    match roles.parts[part].end {
+        End::With(other) => last_end(other, roles),
+        end => end,
     }
 }
 

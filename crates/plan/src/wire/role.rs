@@ -166,6 +166,10 @@ impl WireRole {
                 let error = Error::UnknownName { place, what: "operation", name, hint };
                 return Err(error.into()).under(index).under("ops");
             };
+            if own.contains(op) {
+                let reason = format!("the role has `{name}` twice; write it once");
+                return Err(Fault::invalid(reason)).under(index).under("ops");
+            }
             own.push(op.clone());
         }
         let context = Context { role: &self.name, names, numbers };

@@ -168,6 +168,11 @@ fn mistakes_in_roles_are_named() {
         "own.toml:26`: `clients` of the role `b` must be from 1 to 65536, not `0`",
     );
     check(
+        "operation twice",
+        &with("ops = [\"use\"]", "ops = [\"use\", \"use\"]"),
+        "own.toml:25`: the role has `use` twice; write it once",
+    );
+    check(
         "idle operation",
         &with(
             "[[role]]\nname = \"a\"",

@@ -31,11 +31,18 @@ fn tasks_that_used_no_time_served_nothing() {
     let check = |counter: &str, cpu_ns: f64, done: u64, expected: bool| {
         let counter = counter.to_owned();
         let reading = Reading { scope: Scope::Foreground, counter, start: 7.0, end: 7.0 + cpu_ns };
-        assert_eq!(mistaken(&[reading], done).is_some(), expected, "{cpu_ns} {done}");
+        // A transaction of many statements is one operation.
+        let work = StretchReport { succeeded: 1, reads: done, ..StretchReport::default() };
+        let found = |kind| mistaken(kind, std::slice::from_ref(&reading), &work).is_some();
+        assert_eq!(found(PhaseKind::Measure), expected, "{cpu_ns} {done}");
+        assert!(!found(PhaseKind::Index), "{cpu_ns} {done}");
     };
     check("cpu_ns", 20_000.0, 10_000, true);
+    // A background task that had 3 % of what the statements took.
+    check("cpu_ns", 6e6, 10_000, true);
     check("task_clock_ns", 0.0, 100, true);
     check("cpu_ns", 0.0, 99, false);
     check("cpu_ns", 9e7, 10_000, false);
-    assert_eq!(mistaken(&[], 10_000), None, "the serving tasks are not known");
+    let work = StretchReport { reads: 10_000, ..StretchReport::default() };
+    assert_eq!(mistaken(PhaseKind::Measure, &[], &work), None, "the serving tasks are not known");
 }

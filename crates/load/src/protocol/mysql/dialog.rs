@@ -322,13 +322,7 @@ impl Scan {
     }
 
     fn ok(&mut self, body: &[u8]) -> Result<bool, Failure> {
-        let parsed = || {
-            let (changed, rest) = reply::integer(body.get(1..)?)?;
-            let (_, rest) = reply::integer(rest)?;
-            let &[a, b] = rest.get(..2)? else { return None };
-            Some((changed, u16::from_le_bytes([a, b])))
-        };
-        let (changed, status) = parsed().ok_or_else(|| reply::nonsense("a short OK"))?;
+        let (changed, status) = reply::ok(body).ok_or_else(|| reply::nonsense("a short OK"))?;
         self.changed = self.changed.saturating_add(changed);
         Ok(self.end(status))
     }

@@ -174,15 +174,15 @@ impl<'a> Login<'a> {
             .map_err(|error| Failure::lost(format!("malformed request of a plugin: {error}")))?;
         self.plugin = request.auth_plugin().into_owned();
         self.procedure = begin(&self.plugin)?;
-        if matches!(self.plugin, AuthPlugin::MysqlClearPassword) && !self.local {
-            return Err(Failure::lost("the server asks for a clear password over TCP; refused"));
-        }
         self.scramble = request.plugin_data().to_vec();
         let scramble = self.scramble.clone();
         self.answer(&scramble)
     }
 
     fn answer(&mut self, challenge: &[u8]) -> Result<Response, Failure> {
+        if matches!(self.plugin, AuthPlugin::MysqlClearPassword) && !self.local {
+            return Err(Failure::lost("the server asks for a clear password over TCP; refused"));
+        }
         let context = LoginContext {
             password: self.target.password.reveal().as_bytes(),
             local: self.local,

@@ -96,7 +96,7 @@ impl Connection {
         let parameters = u16::from_le_bytes([low, high]);
         let columns = u16::from_le_bytes([columns_low, columns_high]);
         // Definitions, then an end packet.
-        for _ in 0..parameters + u16::from(parameters > 0) {
+        for _ in 0..u32::from(parameters) + u32::from(parameters > 0) {
             self.packets.read()?;
         }
         let texts = self.definition_texts;

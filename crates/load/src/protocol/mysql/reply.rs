@@ -212,13 +212,7 @@ impl<'r> Reply<'r> {
     }
 
     fn ok(&mut self, body: &[u8]) -> Result<(), Failure> {
-        let parsed = || {
-            let (changed, rest) = integer(body.get(1..)?)?;
-            let (_, rest) = integer(rest)?;
-            let &[a, b] = rest.get(..2)? else { return None };
-            Some((changed, u16::from_le_bytes([a, b])))
-        };
-        let (changed, status) = parsed().ok_or_else(|| nonsense("a short OK"))?;
+        let (changed, status) = ok(body).ok_or_else(|| nonsense("a short OK"))?;
         self.answer.changed = self.answer.changed.saturating_add(changed);
         self.next_result(status);
         Ok(())
@@ -269,6 +263,13 @@ pub(super) fn server_error(body: &[u8]) -> Result<(), Failure> {
 #[cold]
 pub(super) fn nonsense(what: &str) -> Failure {
     Failure::lost(format!("the server sent a malformed answer: {what}"))
+}
+
+/// Rows changed and status flags of an OK packet.
+pub(super) fn ok(body: &[u8]) -> Option<(u64, u16)> {
+    let (changed, rest) = integer(body.get(1..)?)?;
+    let (_, rest) = integer(rest)?;
+    Some((changed, u16::from_le_bytes(*rest.first_chunk()?)))
 }
 
 /// A length-encoded integer and what follows it.

@@ -108,6 +108,21 @@ fn connections_are_stopped_by_their_like_or_by_all_others() {
 }
 
 #[test]
+fn a_role_does_not_wait_for_those_that_end_with_it() {
+    let peers = peers(vec![
+        role("a", 1, End::Others, None),
+        role("b", 1, End::With(0), None),
+        role("c", 1, End::Operations(1), None),
+    ]);
+    let stopped = |peer| peers.pairing(peer).unwrap().stopped_at();
+    peers.pairing(2).unwrap().leave(100);
+    assert_eq!(stopped(0), Some(100));
+    assert_eq!(stopped(1), None);
+    peers.pairing(0).unwrap().leave(200);
+    assert_eq!(stopped(1), Some(200));
+}
+
+#[test]
 fn a_stretch_that_is_cut_short_cuts_those_that_end_by_themselves() {
     let roles =
         compiled(vec![role("a", 1, End::Operations(9), None), role("b", 1, End::With(0), None)]);

@@ -172,6 +172,28 @@ fn mariadbs_ed25519_signs_with_the_hash_of_the_password() {
 }
 
 #[test]
+fn a_clear_password_is_not_told_over_the_network_whoever_asks_for_it_first() {
+    let listener = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let target = Target {
+        endpoint: model::drive::Endpoint::Port(listener.local_addr().unwrap().port()),
+        password: model::secret::Secret::new("secret".to_owned()),
+        ..Target::null()
+    };
+    let server = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let greeting = greeting("8.0.36", ALL, 0, "mysql_clear_password");
+        let length = u8::try_from(greeting.len()).unwrap();
+        stream.write_all(&[&[length, 0, 0, 0], greeting.as_slice()].concat()).unwrap();
+        let mut told = Vec::new();
+        stream.read_to_end(&mut told).unwrap();
+        told
+    });
+    let error = enter(Packets::connect(&target).unwrap(), &target).err().unwrap();
+    assert!(error.message().contains("a clear password over TCP"), "{error}");
+    assert_eq!(server.join().unwrap(), b"");
+}
+
+#[test]
 fn a_refusal_carries_the_servers_code() {
     let refusal = b"\xff\x15\x04#28000Access denied".to_vec();
     let script = vec![greeting("8.0.36", ALL, 0, "caching_sha2_password"), refusal];

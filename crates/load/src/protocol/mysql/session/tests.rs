@@ -30,6 +30,10 @@ fn connection(packets: &[Vec<u8>]) -> Connection {
     server.shutdown(std::net::Shutdown::Write).unwrap();
     // The far end takes what it is asked until the connection is gone.
     std::thread::spawn(move || std::io::copy(&mut server, &mut std::io::sink()));
+    connection_on(client)
+}
+
+fn connection_on(client: UnixStream) -> Connection {
     Connection {
         packets: Packets::new(Channel::local(client)),
         definitions: Definitions::Always,
@@ -124,4 +128,24 @@ fn a_prepared_statement_is_read_with_its_definitions() {
         let mut cut = super::tests::connection(&[prepared[..length].to_vec()]);
         assert!(cut.prepare("SELECT ?, ?").is_err(), "{length} bytes");
     }
+}
+
+/// 771 rows of 85 columns are that many, in a statement of a load.
+#[test]
+fn a_statement_with_all_placeholders_that_there_can_be_is_read_to_its_end() {
+    let mut packets = vec![vec![0, 5, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0]];
+    packets.resize(1 + 0xffff, vec![b'?']);
+    packets.extend([eof(2), vec![9]]);
+    let (client, mut server) = UnixStream::pair().unwrap();
+    let framed = |packet: &Vec<u8>| [&[packet.len() as u8, 0, 0, 0], packet.as_slice()].concat();
+    let bytes: Vec<u8> = packets.iter().flat_map(framed).collect();
+    // More than a socket holds.
+    let sender = std::thread::spawn(move || {
+        server.write_all(&bytes).unwrap();
+        server
+    });
+    let mut connection = connection_on(client);
+    assert_eq!(connection.prepare("INSERT …").unwrap().parameters, 0xffff);
+    assert_eq!(connection.packets.read().unwrap(), [9], "nothing more may be taken");
+    sender.join().unwrap();
 }
