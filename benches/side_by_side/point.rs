@@ -7,13 +7,10 @@
 //! a host without hardware counters the rates are all that there is; the bench `statements` counts
 //! there.
 
-use crate::rig::{self, Rig};
+use crate::rig::Rig;
 use analysis::geometric_mean;
 use anyhow::Context;
-use model::{
-    drive::{Assignment, StretchEnd},
-    reading::Scope,
-};
+use model::{drive::StretchEnd, reading::Scope};
 use probe::Meter;
 
 const ROUNDS: usize = 4;
@@ -86,11 +83,7 @@ fn with_sysbench(rig: &mut Rig, events: u64) -> anyhow::Result<f64> {
 }
 
 fn with_driver(rig: &mut Rig, events: u64) -> anyhow::Result<f64> {
-    let assignment = Assignment {
-        script: rig.catalog.workload("point-query")?.resolve(&rig::parameters())?,
-        schema: rig.schema.clone(),
-        mode: None,
-    };
+    let assignment = rig.point_query()?;
     rig.compile(assignment)?;
     let report = rig.run(StretchEnd::Operations(events), events)?;
     rig.disconnect()?;

@@ -104,6 +104,15 @@ impl Rig {
         }
     }
 
+    /// What a point-select of sysbench is here.
+    pub(crate) fn point_query(&self) -> anyhow::Result<Assignment> {
+        Ok(Assignment {
+            script: self.catalog.workload("point-query")?.resolve(&parameters())?,
+            schema: self.schema.clone(),
+            mode: None,
+        })
+    }
+
     /// Connects the driver once, for a workload.
     pub(crate) fn compile(&mut self, assignment: Assignment) -> anyhow::Result<()> {
         self.compile_for(assignment, 1)

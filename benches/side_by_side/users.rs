@@ -3,10 +3,10 @@
 //! The kernel adds up the CPU time of a process and of its children that have ended, in ticks of
 //! 10 ms. The difference between N and 3N events removes the cost of connecting and leaving.
 
-use crate::rig::{self, Rig};
+use crate::rig::Rig;
 use anyhow::Context;
 use fs_err as fs;
-use model::drive::{Assignment, StretchEnd};
+use model::drive::StretchEnd;
 use std::time::Duration;
 
 const USERS: [u32; 3] = [1, 64, 1_024];
@@ -70,11 +70,7 @@ fn with_sysbench(rig: &mut Rig, users: u32, events: u64) -> anyhow::Result<Spent
 }
 
 fn with_driver(rig: &mut Rig, users: u32, events: u64) -> anyhow::Result<Spent> {
-    let assignment = Assignment {
-        script: rig.catalog.workload("point-query")?.resolve(&rig::parameters())?,
-        schema: rig.schema.clone(),
-        mode: None,
-    };
+    let assignment = rig.point_query()?;
     let driver = rig.driver.pid();
     let before = Spent { client: of_process(driver)?, server: of_server(rig)? };
     rig.compile_for(assignment, users)?;

@@ -49,8 +49,8 @@ pub(crate) fn execute<'a>(
     Ok(able)
 }
 
-/// Observes all that it does not know from a phase with fewer or more clients, of which the copy
-/// has one in either.
+/// Observes those that it does not know from a phase with fewer or more clients: the copy has one
+/// client in either.
 fn of_instrument<'a>(
     run: &mut Run<'_>,
     observed: Vec<Observed<'a>>,
