@@ -1,7 +1,10 @@
 //! Levels of a factor that needs no start of its own, compared with each other: its phases run on
 //! one server, one after the other, and here become variants of one phase.
 
-use crate::comparison::{by_run, observed_in, run_of};
+use crate::{
+    comparison::{by_run, observed_in, run_of},
+    talk,
+};
 use analysis::{Design, Observations};
 use anyhow::{Context, anyhow, ensure};
 use model::{
@@ -119,17 +122,27 @@ fn named<'a>(plan: &'a Plan, factor: &str) -> anyhow::Result<&'a Factor> {
 
 /// Leaves the runs whose levels of a factor can be compared. Fails where there are none.
 pub(crate) fn only(results: &Results, stored: &mut Stored, factor: &str) -> anyhow::Result<()> {
-    let mut kept = BTreeSet::new();
+    let (mut kept, mut left) = (BTreeSet::new(), Vec::new());
     let mut lacking =
         anyhow!("`--across {factor}` takes runs, and here are imported archives only");
     for slices in by_run(&stored.slices) {
         let run = run_of(slices);
         match named(&results.plan_of(run)?, factor) {
             Ok(_) => drop(kept.insert(run.to_owned())),
-            Err(error) => lacking = error,
+            Err(error) => {
+                left.push(format!("`{run}`"));
+                lacking = error;
+            }
         }
     }
     ensure!(!kept.is_empty(), lacking);
+    left.extend((!stored.imported.is_empty()).then(|| "imported archives".to_owned()));
+    if !left.is_empty() {
+        talk::say(&format!(
+            "left out, as they have no levels of `{factor}` on one server: {}",
+            left.join(", ")
+        ));
+    }
     stored.slices.retain(|stored| kept.contains(&stored.run));
     stored.imported.clear();
     Ok(())

@@ -54,11 +54,10 @@ impl BankChoice {
     /// The bank that is chosen for what is in this folder. Fails if a file is named that is not
     /// there.
     pub(crate) fn read(&self, results: &Path) -> anyhow::Result<Option<Bank>> {
-        let read = |file: &Path| {
+        let read = |file: &Path, remedy: &str| {
             Bank::read(file).map_err(|error| match error {
                 store::Error::Malformed { path, reason } => anyhow::anyhow!(
-                    "`{}` is no bank that `dbdyno calibrate` wrote: {reason}; name another one by \
-                     `--bank`, or `--bank none`",
+                    "`{}` is no bank that `dbdyno calibrate` wrote: {reason}; {remedy}",
                     path.display()
                 ),
                 other => other.into(),
@@ -66,9 +65,9 @@ impl BankChoice {
         };
         Ok(match self {
             Self::None => None,
-            Self::OfResults => read(&results.join(BANK))?,
+            Self::OfResults => read(&results.join(BANK), "move it away")?,
             Self::File(file) => {
-                let bank = read(file)?;
+                let bank = read(file, "name another one, or `--bank none`")?;
                 Some(bank.with_context(|| format!("there is no bank `{}`", file.display()))?)
             }
         })

@@ -92,12 +92,13 @@ fn chosen(fanout: &Fanout, folder: &Path, named: &[u32]) -> anyhow::Result<Vec<u
 /// where that fails.
 fn anew(fanout: &mut Fanout, folder: &Path, part: &Part) -> anyhow::Result<String> {
     let mut moved = Vec::new();
-    for number in &part.tasks {
+    let all_moved = part.tasks.iter().try_for_each(|number| -> anyhow::Result<()> {
         if is_finished(folder, *number)? {
             moved.extend(set_aside(folder, *number)?);
         }
-    }
-    let job = fanout.submit_again(folder, part);
+        Ok(())
+    });
+    let job = all_moved.and_then(|()| fanout.submit_again(folder, part));
     if job.is_err() {
         for earlier in &moved {
             fs_err::rename(earlier, earlier.with_extension(""))?;

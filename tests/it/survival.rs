@@ -159,12 +159,14 @@ fn a_server_that_dies_in_mid_slice_fails_its_slices_and_gives_no_numbers() {
     eventually("Postgres 18 works", || {
         let before = cpu_ns();
         std::thread::sleep(std::time::Duration::from_millis(50));
-        (cpu_ns() > before + 10_000_000).then_some(())
+        (cpu_ns() > before + 3_000_000).then_some(())
     });
     send("-9", &postmaster.to_string());
     let status = child.wait().unwrap();
     assert_eq!(status.code(), Some(2), "{}", stderr(&lab));
-    assert!(stderr(&lab).contains("slices failed"), "{}", stderr(&lab));
+    // One, if the host was so slow that the last slice was the one that met the end.
+    let said = stderr(&lab);
+    assert!(said.contains("slices failed") || said.contains("1 slice failed"), "{said}");
     let slices = slices_of(&lab, "postgres-18");
     let slices = slices.lines().map(|line| serde_json::from_str(line).unwrap());
     let failed: Vec<serde_json::Value> =

@@ -1,6 +1,7 @@
 //! Searches for the nearest vectors, end to end: loaded, indexed, searched, held against the truth.
 
 use crate::lab::Lab;
+use hdf5_writer::{AttributeBuilder, DatasetBuilder, Hdf5Builder, WriteOptions};
 use std::path::Path;
 
 /// An experiment of a few slices.
@@ -42,6 +43,37 @@ fn check(build: &str, expected: &[(&str, f64)]) {
     }
 }
 
+/// The recall of a phase.
+fn recall(comparison: &serde_json::Value, phase: &str) -> f64 {
+    let mut rows = comparison["bases"].as_array().unwrap().iter();
+    let own = rows.find(|row| row["phase"] == phase && row["metric"] == "recall");
+    own.and_then(|row| row["value"].as_f64()).unwrap_or_else(|| panic!("{phase} has no recall"))
+}
+
+#[test]
+fn every_kind_of_index_of_pgvector_is_used_and_finds_what_it_should() {
+    let lab = Lab::with_small_logs();
+    let factors = "ef = [10, 40]\nprobes = [1, 10, 30]\n";
+    let text = experiment("\"postgres@18\"", factors).replace("\"vectors\"\n", "\"pgvector\"\n");
+    lab.write("kinds.toml", &text);
+    let said = lab.succeed(&["run", "kinds.toml", "--counts", "none", "--progress", "none"]);
+    assert!(said.contains("At equal recall"), "{said}");
+    assert!(said.contains("postgres-18.6, pgvector-ivfflat"), "{said}");
+    let comparison = lab.comparison();
+    let recall = |phase: &str| recall(&comparison, phase);
+    for (phase, expected) in [("ef10", 0.958), ("ef40", 0.998)] {
+        let (whole, half) = (
+            recall(&format!("pgvector-hnsw.{phase}")),
+            recall(&format!("pgvector-halfvec.{phase}")),
+        );
+        assert!((whole - expected).abs() <= ALLOWED, "{phase}: {whole}, and not {expected}");
+        assert!((half - expected).abs() <= ALLOWED, "{phase}: {half}, and not {expected}");
+    }
+    let lists = [1, 10, 30].map(|probes| recall(&format!("pgvector-ivfflat.probes{probes}")));
+    assert!(lists.is_sorted() && lists[0] < 0.8 && lists[2] > 0.9, "{lists:?}");
+    lab.succeed(&["verify", "kinds.toml"]);
+}
+
 #[test]
 fn mariadb_has_the_recall_that_it_had_elsewhere() {
     let expected = [
@@ -59,6 +91,109 @@ fn mariadb_has_the_recall_that_it_had_elsewhere() {
 fn pgvector_has_the_recall_that_it_had_elsewhere() {
     let expected = [("m16.ef10", 0.958), ("m16.ef20", 0.985), ("m16.ef40", 0.998)];
     check("postgres@18", &expected);
+}
+
+const ROWS: usize = 2_000;
+const QUERIES: usize = 40;
+const DIMENSIONS: usize = 12;
+
+/// A file as ann-benchmarks writes it, with vectors of many lengths.
+fn vector_file(path: &Path, distance: &str, far: fn(&[f32], &[f32]) -> f32) {
+    let mut random = fastrand::Rng::with_seed(5);
+    let mut vectors = |count: usize| -> Vec<f32> {
+        let one = |_| {
+            let length = 1.0 + 9.0 * random.f32();
+            [(); DIMENSIONS].map(|()| length * (random.f32() - 0.5))
+        };
+        (0..count).flat_map(one).collect()
+    };
+    let (train, test) = (vectors(ROWS), vectors(QUERIES));
+    let (mut neighbors, mut distances) = (Vec::new(), Vec::new());
+    for query in test.chunks_exact(DIMENSIONS) {
+        let all = train.chunks_exact(DIMENSIONS).map(|row| far(query, row));
+        let mut all: Vec<(f32, i32)> = all.zip(0..).collect();
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        neighbors.extend(all[..100].iter().map(|(_, row)| *row));
+        distances.extend(all[..100].iter().map(|(far, _)| *far));
+    }
+    let table = |name: &str, columns: usize, values: &[f32]| {
+        let shape = vec![(values.len() / columns) as u64, columns as u64];
+        DatasetBuilder::typed_data(name, shape, values).unwrap()
+    };
+    let neighbors =
+        DatasetBuilder::typed_data("neighbors", vec![QUERIES as u64, 100], &neighbors).unwrap();
+    let file = Hdf5Builder::new()
+        .attribute(AttributeBuilder::fixed_string("distance", distance))
+        .dataset(table("train", DIMENSIONS, &train))
+        .dataset(table("test", DIMENSIONS, &test))
+        .dataset(neighbors)
+        .dataset(table("distances", 100, &distances));
+    let bytes = file.into_plan().unwrap().encode(WriteOptions::default()).unwrap();
+    std::fs::write(path, bytes).unwrap();
+}
+
+fn euclidean(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f32>().sqrt()
+}
+
+fn angular(a: &[f32], b: &[f32]) -> f32 {
+    let product = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+    1.0 - product(a, b) / (product(a, a) * product(b, b)).sqrt()
+}
+
+#[test]
+fn vectors_of_a_file_are_loaded_and_searched() {
+    let check = |build: &str, distance: &str, far| {
+        let lab = Lab::with_small_logs();
+        vector_file(&lab.path("own.hdf5"), distance, far);
+        let text = experiment(&format!("\"{build}\""), "m = [16]\nef = [200]\n");
+        lab.write("own.toml", &text.replace("[factors]", "dataset = \"own.hdf5\"\n[factors]"));
+        let run = |more: &[&str]| {
+            let words = ["run", "own.toml", "--counts", "none", "--progress", "none"];
+            lab.succeed(&[&words[..], more].concat())
+        };
+        let recall = |phase: &str| recall(&lab.comparison(), phase);
+        run(&[]);
+        // What the file knows to be the nearest is found by a server that looks at all rows, and
+        // by a graph that is searched for long.
+        let found = recall("vector-search");
+        assert!(
+            found > 0.99 && (build != "sqlite" || found == 1.0),
+            "{build}, {distance}: {found}"
+        );
+        // Of fewer rows it does not know, and the client looks itself.
+        run(&["--set", "parameters.vectors=500"]);
+        let found = recall("vector-search");
+        assert!(
+            found > 0.99 && (build != "sqlite" || found == 1.0),
+            "{build}, {distance}: {found}"
+        );
+    };
+    check("sqlite", "euclidean", euclidean);
+    check("sqlite", "angular", angular);
+    check("postgres@18", "angular", angular);
+}
+
+#[test]
+fn files_of_vectors_that_do_not_fit_are_refused_before_anything_starts() {
+    let lab = Lab::new();
+    vector_file(&lab.path("own.hdf5"), "euclidean", euclidean);
+    lab.write("text.hdf5", "1,2,3\n");
+    lab.write("own.toml", &experiment("\"sqlite\"", "m = [16]\n"));
+    let check = |sets: &[&str], part: &str| {
+        let sets = sets.iter().flat_map(|set| ["--set", set]);
+        let words: Vec<&str> = ["plan", "own.toml"].into_iter().chain(sets).collect();
+        let output = lab.run(&words);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && said.contains(part), "{said}");
+    };
+    check(&["dataset=missing.hdf5"], "missing.hdf5` cannot be used as vectors: No such file");
+    check(&["dataset=text.hdf5"], "text.hdf5` cannot be used as vectors");
+    let with = "dataset=own.hdf5";
+    check(&[with, "parameters.vectors=3000"], "`vectors` is 3000, and `own.hdf5` has 2000");
+    check(&[with, "parameters.queries=41"], "`queries` is 41, and `own.hdf5` has 40");
+    check(&[with, "parameters.dimensions=3"], "`dimensions` is 3, and `own.hdf5` has 12");
+    check(&[with, "suite=quick"], "nothing here searches vectors");
 }
 
 #[test]

@@ -16,8 +16,8 @@ pub const RECALLS: [f64; 7] = [1.0, 0.99, 0.98, 0.97, 0.96, 0.95, 0.9];
 /// Recalls are published with three digits: this much less is as good.
 const ROUNDING: f64 = 0.000_5;
 
-/// The factor that says how long a search looks, whose levels are the points of one curve.
-const SEARCH: &str = "ef";
+/// The factors that say how long a search looks, whose levels are the points of one curve.
+const SEARCH: [&str; 2] = ["ef", "probes"];
 
 const RECALL: &str = "recall";
 const RATE: &str = "ops_per_second";
@@ -42,7 +42,10 @@ pub struct Fastest<'a> {
     pub found: Option<Searched<'a>>,
     /// Label of the variant.
     pub subject: &'a str,
-    /// Its rate relative to the fastest setting of the base with this recall.
+    /// The workload, where several search by different kinds of index.
+    pub kind: Option<&'a str>,
+    /// Its rate relative to the fastest setting with this recall of the base's first kind of
+    /// index.
     pub ratio: Option<f64>,
     /// The interval for the ratio by the blocks of both.
     pub interval: Option<(f64, f64)>,
@@ -57,7 +60,7 @@ pub struct AtRecall<'a> {
     pub least: f64,
     /// Users.
     pub clients: u32,
-    /// The variants in their order.
+    /// The variants in their order, each with all kinds of index.
     pub rows: Vec<Fastest<'a>>,
 }
 
@@ -83,41 +86,71 @@ fn searched<'a>(comparison: &'a Comparison, subject: &'a str) -> Vec<Searched<'a
 /// The fastest settings for each recall that any setting reaches, by the number of users.
 pub fn at_recalls(comparison: &Comparison) -> Vec<AtRecall<'_>> {
     let all = comparison.subjects.iter().flat_map(|subject| searched(comparison, subject));
-    let tests = grouped(all.map(|one| (one.phase.clients, one)));
+    let all: Vec<Searched<'_>> = all.collect();
+    let kinds = grouped(all.iter().map(|one| (kind(one), ())));
+    let kinds: Vec<Option<&str>> = kinds.into_iter().map(|(kind, _)| kind).collect();
+    let tests = grouped(all.into_iter().map(|one| (one.phase.clients, one)));
     let reached = tests.iter().flat_map(|(clients, settings)| {
-        RECALLS.into_iter().map(|least| AtRecall {
-            least,
-            clients: *clients,
-            rows: rows(comparison, settings, least),
+        let kinds = &kinds;
+        RECALLS.into_iter().map(move |least| {
+            let good = settings.iter().filter(|one| one.recall >= least - ROUNDING).copied();
+            let good = good.collect::<Vec<_>>();
+            AtRecall { least, clients: *clients, rows: rows(comparison, &good, kinds) }
         })
     });
     reached.filter(|one| one.rows.iter().any(|row| row.found.is_some())).collect()
 }
 
-fn rows<'a>(comparison: &'a Comparison, settings: &[Searched<'a>], least: f64) -> Vec<Fastest<'a>> {
-    let fastest = |subject: &str| {
-        let good = settings.iter().filter(|one| one.recall >= least - ROUNDING);
-        good.filter(|one| one.subject == subject).max_by(|a, b| a.rate.total_cmp(&b.rate)).copied()
+/// The workload by whose kind of index is searched. An imported setting says it in its variant.
+fn kind<'a>(one: &Searched<'a>) -> Option<&'a str> {
+    let cell = one.phase.cell(one.subject, RATE)?;
+    (!cell.factors.is_empty()).then_some(one.phase.workload.as_str())
+}
+
+/// A row for each variant and kind of index, of settings that find enough.
+fn rows<'a>(
+    comparison: &'a Comparison,
+    good: &[Searched<'a>],
+    kinds: &[Option<&'a str>],
+) -> Vec<Fastest<'a>> {
+    let fastest = |subject: &str, own: Option<&str>| {
+        let own = good.iter().filter(|one| one.subject == subject && kind(one) == own);
+        own.max_by(|a, b| a.rate.total_cmp(&b.rate)).copied()
     };
-    let row = |subject: &'a String| {
-        let found = fastest(subject);
+    let first = kinds.first().copied().flatten();
+    let row = |subject: &'a String, own: Option<&'a str>| {
+        let kind = own.filter(|_| kinds.len() > 1);
+        let found = fastest(subject, own);
         let cell = found.and_then(|one| one.phase.cell(subject, RATE));
-        let base = cell.and_then(|cell| fastest(cell.base.as_deref()?));
+        let base = cell.and_then(|cell| {
+            let base = cell.base.as_deref().unwrap_or(subject);
+            (base != subject || own != first).then(|| fastest(base, first)).flatten()
+        });
         let base = base.and_then(|one| one.phase.cell(one.subject, RATE));
         let Some((cell, base)) = cell.zip(base) else {
-            return Fastest { found, subject, ratio: None, interval: None, is_unjudged: false };
+            return Fastest {
+                found,
+                subject,
+                kind,
+                ratio: None,
+                interval: None,
+                is_unjudged: false,
+            };
         };
         let blocks = cell.by_block.iter().zip(&base.by_block);
         let ratios: Vec<f64> = blocks.filter_map(|(own, base)| Some((*own)? / (*base)?)).collect();
         Fastest {
             found,
             subject,
+            kind,
             ratio: cell.value.zip(base.value).map(|(own, base)| own / base),
             interval: interval(&ratios, &comparison.looks),
             is_unjudged: [cell, base].iter().any(|cell| cell.verdict == Verdict::Invalid),
         }
     };
-    comparison.subjects.iter().map(row).collect()
+    let row = &row;
+    let of_subject = |subject| kinds.iter().map(move |own| row(subject, *own));
+    comparison.subjects.iter().flat_map(of_subject).collect()
 }
 
 /// The curves of all indexes that were searched with several settings.
@@ -142,8 +175,10 @@ pub fn recall_curves(comparison: &Comparison) -> Vec<RecallCurve<'_>> {
 /// of one variant.
 fn index(one: &Searched<'_>) -> String {
     let cell = one.phase.cell(one.subject, RATE);
-    match cell.and_then(|cell| cell.factors.get(SEARCH)) {
-        Some(level) => one.phase.name_without(SEARCH, level),
+    let mut factors = SEARCH.into_iter();
+    let level = factors.find_map(|name| Some((name, cell?.factors.get(name)?)));
+    match level {
+        Some((factor, level)) => one.phase.name_without(factor, level),
         None => "all settings".to_owned(),
     }
 }
@@ -159,7 +194,7 @@ mod tests {
     fn setting(name: &str, old: (f64, [f64; 2]), new: (f64, [f64; 2])) -> PhaseResult {
         let cells = [("old", None, old), ("new", Some("old"), new)];
         let of = |(subject, base, (recall, rates)): (&str, Option<&str>, (f64, [f64; 2]))| {
-            let factors = Arc::new(Levels::from([(SEARCH.to_owned(), name[2..].to_owned())]));
+            let factors = Arc::new(Levels::from([(SEARCH[0].to_owned(), name[2..].to_owned())]));
             let cell = |metric, values: [f64; 2]| Cell {
                 subject: subject.into(),
                 base: base.map(Into::into),
@@ -172,7 +207,8 @@ mod tests {
             [cell(RATE, rates), cell(RECALL, [recall, recall])]
         };
         let cells = cells.into_iter().flat_map(of).collect();
-        PhaseResult { cells, ..testing::phase(&format!("s.m6.{name}")) }
+        let workload = "s".to_owned();
+        PhaseResult { cells, workload, ..testing::phase(&format!("s.m6.{name}")) }
     }
 
     fn searches() -> Comparison {
@@ -202,6 +238,24 @@ mod tests {
         assert_eq!(at(0.9, 1), (Some(320.0), Some(3.2)));
         let (low, high) = reached[5].rows[1].interval.unwrap();
         assert!(low < 3.2 && high > 3.2, "{low} to {high}");
+    }
+
+    #[test]
+    fn kinds_of_index_are_compared_with_the_first_one() {
+        let mut comparison = searches();
+        let mut other = setting("ef80", (0.99, [75.0, 75.0]), (0.99, [25.0, 25.0]));
+        other.workload = "t".to_owned();
+        comparison.phases.push(other);
+        let reached = at_recalls(&comparison);
+        let rows = reached.iter().find(|one| one.least == 0.99).unwrap().rows.iter();
+        let rows: Vec<_> = rows.map(|row| (row.subject, row.kind.unwrap(), row.ratio)).collect();
+        let expected = [
+            ("old", "s", None),
+            ("old", "t", Some(1.5)),
+            ("new", "s", None),
+            ("new", "t", Some(0.5)),
+        ];
+        assert_eq!(rows, expected, "only the other kind of the newer one finds so much");
     }
 
     #[test]

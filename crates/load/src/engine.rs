@@ -130,7 +130,7 @@ impl Engine {
     /// The server's answer to its statements.
     pub fn compile_coded<T: Coded>(&mut self, mode: Mode) -> Result<(), Error> {
         self.roles = None;
-        let program = transaction::program::<T>(&self.dialect, mode, &Parameters::new());
+        let program = transaction::program::<T>(&self.dialect, mode, &Parameters::new(), None);
         let body = protocol::find::<CodedBody<T>>(&self.dialect).map_err(Error::Protocol)?;
         self.prepare(Roles::of(program), body)
     }

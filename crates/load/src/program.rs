@@ -12,7 +12,10 @@ mod values;
 
 use crate::wire::Failure;
 pub use crate::wire::{Parameter, Sql, TIME_TEXT};
-use ::values::generator::{CompiledFiller, CompiledTemplate, Integers, Texts};
+use ::values::{
+    VectorFile,
+    generator::{CompiledFiller, CompiledTemplate, Integers, Texts},
+};
 pub use decimal::Decimal;
 use model::{
     Parameters,
@@ -68,6 +71,8 @@ pub struct Program {
     pub places: BTreeMap<(u32, u32), String>,
     /// Numbers that coded transactions may ask for; empty for declared ones.
     pub parameters: Parameters,
+    /// The file that vectors of coded transactions come from, if they do.
+    pub dataset: Option<VectorFile>,
 }
 
 impl Program {

@@ -391,7 +391,7 @@ fn run_script<C: Client + 'static>(
 /// The coded transactions of a connection.
 fn coded<T: Coded>(dialect: &str, program: &Program, pairing: Pairing<'_>) -> T {
     let mode = program.sql.first().map_or(Mode::Prepared, |sql| sql.mode);
-    T::new(&mut Setup::new(dialect, mode, pairing.peer.member, &program.parameters))
+    T::new(&mut Setup::new(dialect, mode, pairing.peer.member, program))
 }
 
 /// A tally for so many operations.

@@ -10,8 +10,8 @@ use std::ops::RangeInclusive;
 pub struct Transactions {
     /// Name in `coded` of a workload's file.
     pub name: &'static str,
-    /// Name of the schema with their tables.
-    pub schema: &'static str,
+    /// Names of the schemas that have their tables.
+    pub schemas: &'static [&'static str],
     /// The page that describes them.
     pub page: &'static str,
     /// Their operations, by their numbers.
@@ -79,7 +79,7 @@ pub struct Misfit {
 }
 
 /// All of them.
-const ALL: [&Transactions; 2] = [&TPCC, &VECTORS];
+const ALL: [&Transactions; 4] = [&TPCC, &VECTORS, &HALFVEC, &IVFFLAT];
 
 /// Those of a name.
 pub fn find(name: &str) -> Option<&'static Transactions> {
@@ -130,7 +130,7 @@ impl Transactions {
 /// Transactions like those of TPC-C.
 pub static TPCC: Transactions = Transactions {
     name: "tpcc",
-    schema: "tpcc",
+    schemas: &["tpcc"],
     page: "docs/tpcc.md",
     operations: &TPCC_OPERATIONS,
     committed: Some("new-order"),
@@ -158,26 +158,77 @@ pub const TPCC_OPERATIONS: [Operation; 5] = [
 /// First version of Postgres that has `CREATE PROCEDURE`.
 const POSTGRES_PROCEDURES: u32 = 11;
 
-/// Searches for the nearest vectors.
+/// Searches for the nearest vectors, by the graph of each product.
 pub static VECTORS: Transactions = Transactions {
     name: "vectors",
-    schema: "vectors",
-    page: "docs/vectors.md",
+    schemas: &["vectors", PGVECTOR],
+    page: VECTORS_PAGE,
     operations: &VECTORS_OPERATIONS,
     committed: None,
-    numbers: &[
-        Number { name: "vectors", allowed: NEAREST as i64..=100_000_000 },
-        Number { name: "dimensions", allowed: 1..=2000 },
-        Number { name: "data_seed", allowed: 0..=i64::MAX },
-        Number { name: "queries", allowed: 1..=100_000 },
-        Number { name: "m", allowed: 3..=100 },
-        Number { name: "ef", allowed: NEAREST as i64..=1000 },
-    ],
+    numbers: &GRAPH_NUMBERS,
     scale: Scale { parameter: "vectors", table: "items_m{m}" },
     together: |_, _| Ok(()),
     on_server: vector_index,
     index: |dialect| (dialect != "sqlite").then_some("nearest_m{m}"),
 };
+
+/// The same by pgvector's graph of numbers of 16 bits.
+pub static HALFVEC: Transactions = Transactions {
+    name: "vectors-halfvec",
+    schemas: &[PGVECTOR],
+    page: VECTORS_PAGE,
+    operations: &VECTORS_OPERATIONS,
+    committed: None,
+    numbers: &GRAPH_NUMBERS,
+    scale: Scale { parameter: "vectors", table: "halves_m{m}" },
+    together: |_, _| Ok(()),
+    on_server: pgvector,
+    index: |_| Some("nearest_halves_m{m}"),
+};
+
+/// The same by pgvector's lists of vectors that are near each other.
+pub static IVFFLAT: Transactions = Transactions {
+    name: "vectors-ivfflat",
+    schemas: &[PGVECTOR],
+    page: VECTORS_PAGE,
+    operations: &VECTORS_OPERATIONS,
+    committed: None,
+    numbers: &LISTS_NUMBERS,
+    scale: Scale { parameter: "vectors", table: "items_lists{lists}" },
+    together: |_, _| Ok(()),
+    on_server: pgvector,
+    index: |_| Some("nearest_lists{lists}"),
+};
+
+/// What the tables of vectors are called as coded rows.
+pub const VECTOR_ROWS: &str = "vectors.items";
+
+/// The schema with a table for each kind of index that pgvector has.
+const PGVECTOR: &str = "pgvector";
+const VECTORS_PAGE: &str = "docs/vectors.md";
+
+const GRAPH_NUMBERS: [Number; 6] = of_index([
+    Number { name: "m", allowed: 3..=100 },
+    Number { name: "ef", allowed: NEAREST as i64..=1000 },
+]);
+const LISTS_NUMBERS: [Number; 6] = of_index([
+    Number { name: "lists", allowed: 1..=LISTS_MAX },
+    Number { name: "probes", allowed: 1..=LISTS_MAX },
+]);
+/// Lists of an index, and of those that a search looks at, by pgvector's documentation.
+const LISTS_MAX: i64 = 32_768;
+
+/// What all searches ask for, and what one kind of index does.
+const fn of_index([built, searched]: [Number; 2]) -> [Number; 6] {
+    [
+        Number { name: "vectors", allowed: NEAREST as i64..=100_000_000 },
+        Number { name: "dimensions", allowed: 1..=2000 },
+        Number { name: "data_seed", allowed: 0..=i64::MAX },
+        Number { name: "queries", allowed: 1..=100_000 },
+        built,
+        searched,
+    ]
+}
 
 /// The only operation.
 pub const VECTORS_OPERATIONS: [Operation; 1] =
@@ -217,6 +268,17 @@ fn vector_index(_: &Parameters, server: Server<'_>) -> Result<(), Misfit> {
         _ => return Ok(()),
     };
     Err(Misfit { parameter: "m", reason })
+}
+
+/// Kinds of index that only pgvector has; the null client has anything.
+fn pgvector(parameters: &Parameters, server: Server<'_>) -> Result<(), Misfit> {
+    let product = server.product;
+    if !["mysql", "mariadb", "sqlite"].contains(&product) {
+        return vector_index(parameters, server);
+    }
+    let reason =
+        format!("`halfvec` and `ivfflat` are of pgvector, not `{product}`; use `postgres@18`");
+    Err(Misfit { parameter: "vectors", reason })
 }
 
 /// A text with numbers in the places of their names.
@@ -334,5 +396,22 @@ mod tests {
         assert_eq!(VECTORS.index(&parameters, "mysql").as_deref(), Some("nearest_m6"));
         assert_eq!(VECTORS.index(&parameters, "sqlite"), None, "it looks at all rows");
         assert_eq!(TPCC.index(&parameters, "mysql"), None);
+    }
+
+    #[test]
+    fn kinds_of_index_of_pgvector_need_it() {
+        let check = |known: &Transactions, product: &str, part: &str| {
+            let got = known.check_server(&Parameters::new(), Server { product, version: "" });
+            let said = got.err().map(|misfit| misfit.reason).unwrap_or_default();
+            assert!(said.is_empty() == part.is_empty() && said.contains(part), "{said}");
+        };
+        for known in [&HALFVEC, &IVFFLAT] {
+            check(known, "postgres", "");
+            check(known, "mariadb", "are of pgvector, not `mariadb`");
+            check(known, "mysql", "are of pgvector, not `mysql`");
+        }
+        let parameters = parameters(&[("lists", 100)]);
+        assert_eq!(IVFFLAT.scaled_table(&parameters), "items_lists100");
+        assert_eq!(IVFFLAT.index(&parameters, "postgres").as_deref(), Some("nearest_lists100"));
     }
 }

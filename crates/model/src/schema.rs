@@ -3,7 +3,7 @@
 use crate::{Parameters, lua::Lua};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use values::generator::Generator;
+use values::{VectorFile, generator::Generator};
 
 /// A set of tables that workloads share: the domain form of one file of `catalog/schemas`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -86,6 +86,9 @@ pub struct CodedRows {
     /// Numbers of the schema that say how they are made.
     #[serde(default, skip_serializing_if = "Parameters::is_empty")]
     pub parameters: Parameters,
+    /// Where vectors come from; made from the parameters, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dataset: Option<VectorFile>,
 }
 
 /// A loaded column.

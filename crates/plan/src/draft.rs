@@ -2,7 +2,7 @@
 //! open.
 
 use crate::{
-    Catalog, Overrides, Suite, SuiteOrder, SuitePhase, Workload, coded,
+    Catalog, Overrides, Suite, SuiteOrder, SuitePhase, Workload, coded, dataset,
     error::{Error, Location},
     experiment_limits, ladder,
     layers::{Layers, Locations, check_only, name_of},
@@ -76,8 +76,9 @@ pub fn load_experiment(
     catalog: &Catalog,
     overrides: &Overrides,
 ) -> Result<Draft, Error> {
-    let layers = Layers::read(name_or_path, catalog, overrides)?;
+    let mut layers = Layers::read(name_or_path, catalog, overrides)?;
     question(&layers)?;
+    let dataset = dataset::look(&mut layers)?;
     let suite = suite(&layers, catalog)?;
     let chosen = preset::choose(&layers, &suite)?;
     let experiment = experiment(&layers, &chosen, overrides.seed.unwrap_or(SEED))?;
@@ -93,7 +94,8 @@ pub fn load_experiment(
     for (name, value) in &layers.wire.parameters {
         values.entry(name.clone()).or_insert(*value);
     }
-    let schemas = schemas(&found.workloads, catalog, &values)?;
+    let mut schemas = schemas(&found.workloads, catalog, &values)?;
+    dataset::give(dataset, &mut schemas, &layers)?;
     let schema_parameters = schema_parameters(&found.workloads, catalog)?;
     for workload in &mut found.workloads {
         name_of(&workload.schema).to_owned().clone_into(&mut workload.schema);

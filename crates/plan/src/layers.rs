@@ -245,6 +245,7 @@ fn resolve_paths(layer: &mut Table, source: &Source) {
     for key in ["suite", "prepare"] {
         layer.get_mut(key).into_iter().for_each(resolve);
     }
+    layer.get_mut("dataset").into_iter().for_each(|value| join(source, value));
     if let Some(Value::Array(workloads)) = layer.get_mut("workloads") {
         workloads.iter_mut().for_each(resolve);
     }

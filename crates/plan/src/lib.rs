@@ -15,6 +15,7 @@ mod check;
 mod coded;
 mod connections;
 mod contents;
+mod dataset;
 mod draft;
 mod editor;
 mod error;

@@ -8,7 +8,7 @@ pub(crate) const TOO_LARGE: &str = "a whole number of at most ";
 /// The largest number that this key of an experiment takes, if it is a count.
 pub(crate) fn most(key: &str) -> Option<u64> {
     match key {
-        "blocks" | "loads" | "rounds" | "tables" => Some(COUNT_MAX),
+        "at_once" | "blocks" | "loads" | "rounds" | "tables" => Some(COUNT_MAX),
         "rows" => Some(ROWS_MAX),
         _ => None,
     }

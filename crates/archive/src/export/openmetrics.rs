@@ -1,5 +1,6 @@
 //! OpenMetrics text (<https://prometheus.io/docs/specs/om/open_metrics_spec/>): one gauge per
-//! metric, one sample per run with the time at which it began.
+//! metric, one sample per run with the time at which it began, or with its name where that is not
+//! known: of an imported archive.
 
 use super::Exporter;
 use crate::{Error, ExportOptions, Exported, Input, Result, Study, center::centers, variants};
@@ -27,7 +28,8 @@ fn export(input: &Input, options: &ExportOptions) -> Result<Vec<Exported>> {
                     continue;
                 }
                 let labels = [("experiment", study.experiment.as_str()), ("test", phase)];
-                let labels = labels.into_iter().chain([("variant", subject)]);
+                let timeless = started_us.is_none().then_some(("run", run.as_str()));
+                let labels = labels.into_iter().chain([("variant", subject)]).chain(timeless);
                 let labels: Vec<String> =
                     labels.map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
                 let samples = metrics.entry(name(metric)).or_default();
@@ -91,13 +93,13 @@ mod tests {
 
     #[test]
     fn each_run_is_a_sample_with_its_time() {
-        let value = |run: &str, value: f64| ImportedValue {
+        let value = |run: &str| ImportedValue {
             measurement: Measurement {
                 run: run.into(),
                 subject: "a\"b".into(),
                 phase: "point-query".into(),
                 metric: "ops_per_second".into(),
-                value,
+                value: if run == "r1" { 100.0 } else { 90.5 },
                 ..Measurement::default()
             },
             text: String::new(),
@@ -107,7 +109,7 @@ mod tests {
             experiment: "nightly".to_owned(),
             subjects: vec!["a\"b".to_owned()],
             started_us: [("r1".to_owned(), 1_500_000), ("r2".to_owned(), 2_000_000)].into(),
-            values: vec![value("r2", 90.5), value("r1", 100.0)],
+            values: ["r2", "r1", "i1", "i2"].map(value).into(),
             ..Study::default()
         };
         let options = ExportOptions { tag: "all".to_owned(), ..ExportOptions::default() };
@@ -116,7 +118,9 @@ mod tests {
         let expected = format!(
             "# TYPE dbdyno_ops_per_second gauge\n\
              dbdyno_ops_per_second{{{labels}}} 100 1.500000\n\
-             dbdyno_ops_per_second{{{labels}}} 90.5 2.000000\n# EOF\n"
+             dbdyno_ops_per_second{{{labels}}} 90.5 2.000000\n\
+             dbdyno_ops_per_second{{{labels},run=\"i1\"}} 90.5\n\
+             dbdyno_ops_per_second{{{labels},run=\"i2\"}} 90.5\n# EOF\n"
         );
         assert_eq!(String::from_utf8_lossy(&files[0].bytes), expected);
         assert_eq!(files[0].path, "openmetrics.all.txt");

@@ -4,6 +4,7 @@
 use super::{
     coded::{self, CodedRows, CodedTable, Maker},
     rows::{TableRows, Values},
+    vectors::Vectors,
 };
 use crate::{
     Error,
@@ -66,6 +67,7 @@ impl TablePlan {
             let stored = session.load(into, &mut rows)?;
             return Ok(Loaded { sent: end - start, stored });
         };
+        maker.vectors.open().map_err(Failure::own)?;
         let mut rows = CodedRows::new(table, maker.clone(), start, end);
         let stored = session.load(into, &mut rows)?;
         Ok(Loaded { sent: rows.made(), stored })
@@ -241,7 +243,7 @@ fn coded(
         first_rows: job.schema.tables.first().map_or(0, |table| table.rows),
         walks: Default::default(),
         parameters: rows.parameters.clone(),
-        vectors: Default::default(),
+        vectors: Vectors::of(rows),
     };
     Ok(Some((found, maker)))
 }

@@ -347,6 +347,7 @@ impl Program {
             tables: 1,
             places: BTreeMap::new(),
             parameters: model::Parameters::new(),
+            dataset: None,
         }
     }
 }

@@ -11,6 +11,7 @@ use model::{
     workload::{Class, Mode},
 };
 use std::sync::Arc;
+use values::VectorFile;
 
 /// A workload whose transactions are written in Rust.
 pub trait Coded: Transaction + Send + Sized + 'static {
@@ -52,6 +53,8 @@ pub struct Setup<'a> {
     pub member: Member,
     /// The numbers of the phase.
     pub parameters: &'a Parameters,
+    /// The file that vectors come from, if they do.
+    pub dataset: Option<&'a VectorFile>,
     statements: Vec<Sql>,
     session: Vec<String>,
 }
@@ -89,13 +92,16 @@ impl<'a> From<&'a [u8]> for Argument<'a> {
 }
 
 impl<'a> Setup<'a> {
-    pub(crate) fn new(
-        dialect: &'a str,
-        mode: Mode,
-        member: Member,
-        parameters: &'a Parameters,
-    ) -> Self {
-        Self { dialect, mode, member, parameters, statements: Vec::new(), session: Vec::new() }
+    pub(crate) fn new(dialect: &'a str, mode: Mode, member: Member, program: &'a Program) -> Self {
+        Self {
+            dialect,
+            mode,
+            member,
+            parameters: &program.parameters,
+            dataset: program.dataset.as_ref(),
+            statements: Vec::new(),
+            session: Vec::new(),
+        }
     }
 
     /// A number of the phase, or its default.
@@ -126,15 +132,17 @@ impl<'a> Setup<'a> {
 }
 
 /// The program of a coded workload: its statements, and its operations without any.
-pub(crate) fn program<T: Coded>(dialect: &str, mode: Mode, parameters: &Parameters) -> Program {
-    let mut setup = Setup::new(dialect, mode, Member { index: 0, clients: 1 }, parameters);
+pub(crate) fn program<T: Coded>(
+    dialect: &str,
+    mode: Mode,
+    parameters: &Parameters,
+    dataset: Option<VectorFile>,
+) -> Program {
+    let mut program =
+        Program { parameters: parameters.clone(), dataset, ..Program::empty(T::NAME) };
+    let mut setup = Setup::new(dialect, mode, Member { index: 0, clients: 1 }, &program);
     T::new(&mut setup);
-    let mut program = Program {
-        sql: setup.statements,
-        session: setup.session,
-        parameters: parameters.clone(),
-        ..Program::empty(T::NAME)
-    };
+    (program.sql, program.session) = (setup.statements, setup.session);
     for operation in T::OPERATIONS {
         program.weight_total += u64::from(operation.weight);
         program.ops.push(Op {
@@ -169,7 +177,9 @@ fn part<T: Coded>(assignment: &Assignment, dialect: &str, role: &Role) -> Result
         reason,
     })?;
     let mode = assignment.mode.unwrap_or(Mode::Prepared);
-    let mut program = program::<T>(dialect, mode, parameters);
+    let tables = &assignment.schema.tables;
+    let dataset = tables.iter().find_map(|table| table.coded.as_ref()?.dataset.clone());
+    let mut program = program::<T>(dialect, mode, parameters, dataset);
     program.name.clone_from(&assignment.script.workload);
     program.role.clone_from(&role.name);
     program.weight_total = 0;

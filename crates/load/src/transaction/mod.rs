@@ -48,10 +48,16 @@ struct Workloads<P>(PhantomData<P>);
 impl<P: PerCoded> Workloads<P> {
     /// Every coded workload that a workload's file may name; in the order in which messages list
     /// them.
-    const CODED: [Entry<P>; 2] = [
-        Entry { name: tpcc::Tpcc::NAME, of: P::of::<tpcc::Tpcc> },
-        Entry { name: vectors::Vectors::NAME, of: P::of::<vectors::Vectors> },
+    const CODED: [Entry<P>; 4] = [
+        Self::entry::<tpcc::Tpcc>(),
+        Self::entry::<vectors::Vectors<vectors::Graph>>(),
+        Self::entry::<vectors::Vectors<vectors::Halfvec>>(),
+        Self::entry::<vectors::Vectors<vectors::Ivfflat>>(),
     ];
+
+    const fn entry<T: Coded>() -> Entry<P> {
+        Entry { name: T::NAME, of: P::of::<T> }
+    }
 }
 
 /// What there is for a coded workload; an error names those that exist.

@@ -36,11 +36,12 @@ impl Named<'_> {
         let Some(transactions) = coded::find(self.coded) else {
             return Err(unknown("coded transactions", self.coded, coded::names())).under("coded");
         };
-        if Path::new(self.schema).file_stem() != Some(OsStr::new(transactions.schema)) {
-            let (name, schema) = (transactions.name, transactions.schema);
+        let stem = Path::new(self.schema).file_stem();
+        if transactions.schemas.iter().all(|own| stem != Some(OsStr::new(own))) {
+            let (name, schemas) = (transactions.name, transactions.schemas.join("` or `"));
             let reason = format!(
-                "the coded transactions `{name}` need the tables of the schema `{schema}`; write \
-                 `schema = \"{schema}\"`, or name the file of your own `{schema}.toml`"
+                "the coded transactions `{name}` need the tables of the schema `{schemas}`; write \
+                 its name in `schema`, or give that name to the file of your own"
             );
             return Err(Fault::invalid(reason)).under("schema");
         }

@@ -92,6 +92,9 @@ pub(crate) struct WireExperiment {
     pub(crate) parameters: Parameters,
     /// A script whose `prepare` makes the data of all scripts (each its own).
     pub(crate) prepare: Option<String>,
+    /// A file of vectors in the layout of ann-benchmarks (HDF5), which suites of vectors load and
+    /// search instead of vectors of their own.
+    pub(crate) dataset: Option<PathBuf>,
     /// Options of the scripts of your own that it executes.
     pub(crate) options: BTreeMap<String, Scalar>,
     /// Closed loop, or an open loop at a rate.

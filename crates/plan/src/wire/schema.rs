@@ -56,7 +56,7 @@ struct WireTable {
     #[serde(default)]
     column: Ordered<WireColumn>,
     coded: Option<String>,
-    row_bytes: Option<Whole<u64>>,
+    row_bytes: Option<Formula>,
     #[serde(default)]
     index: BTreeMap<String, Vec<String>>,
     #[serde(default)]
@@ -131,6 +131,7 @@ impl WireTable {
         };
         let copies = count("copies", self.copies.as_ref(), COUNT_MAX)?.unwrap_or(1);
         let rows = count("rows", Some(&self.rows), ROWS_MAX)?.unwrap_or(0);
+        let row_bytes = count("row_bytes", self.row_bytes.as_ref(), ROWS_MAX)?;
         // Bounds such as `1..rows` have no value where there are no rows, and nobody needs it.
         let limits = if rows > 0 { numbers.limits } else { Limits::Unchecked };
         let numbers = Numbers { limits, ..numbers };
@@ -142,7 +143,7 @@ impl WireTable {
             };
             columns.push(Column { name, value });
         }
-        let mut coded = coded_rows(self.coded, self.row_bytes, &columns)?;
+        let mut coded = coded_rows(self.coded, row_bytes, &columns)?;
         if let Some(coded) = &mut coded {
             coded.parameters.clone_from(parameters);
         }
@@ -167,7 +168,7 @@ const ROW_BYTES: u64 = 100;
 /// The rows that are made in Rust, for a table without columns in its file.
 fn coded_rows(
     name: Option<String>,
-    bytes: Option<Whole<u64>>,
+    bytes: Option<u64>,
     columns: &[Column],
 ) -> Result<Option<CodedRows>, Fault> {
     match (name, columns.is_empty()) {
@@ -182,8 +183,9 @@ fn coded_rows(
         (None, false) => Ok(None),
         (Some(name), true) => Ok(Some(CodedRows {
             name,
-            bytes: bytes.map_or(ROW_BYTES, |bytes| bytes.0),
+            bytes: bytes.unwrap_or(ROW_BYTES),
             parameters: Parameters::new(),
+            dataset: None,
         })),
     }
 }

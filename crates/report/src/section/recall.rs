@@ -27,7 +27,8 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
     document.paragraph(
         "Settings of different indexes mean different things, so rates compare only where they \
          find the same share of the nearest rows. The fastest measured setting of each variant \
-         with at least this recall; its interval is that of the blocks, and does not know that \
+         with at least this recall, relative to that of the base (of its first kind of index, \
+         if there are several); its interval is that of the blocks, and does not know that \
          the setting was the best of several.",
     );
     document.items.push(Item::Table(table));
@@ -95,9 +96,13 @@ fn shown<'a>(one: &'a AtRecall<'a>, at_most: usize) -> Vec<&'a Fastest<'a>> {
 }
 
 fn row(fastest: &Fastest<'_>, cpu: &str) -> Row {
+    let name = match fastest.kind {
+        Some(kind) => format!("{}, {kind}", fastest.subject),
+        None => fastest.subject.to_owned(),
+    };
     let Some(found) = fastest.found else {
         let missing = [(); 6].map(|()| TableCell::Missing);
-        return Row::named(fastest.subject, missing);
+        return Row::named(name, missing);
     };
     let verdict = if fastest.is_unjudged { Verdict::Invalid } else { Verdict::Unassessed };
     let cells = [
@@ -110,7 +115,7 @@ fn row(fastest: &Fastest<'_>, cpu: &str) -> Row {
         }),
         TableCell::number(found.phase.cell(fastest.subject, cpu).and_then(|cell| cell.value)),
     ];
-    Row::named(fastest.subject, cells)
+    Row::named(name, cells)
 }
 
 fn charts(inputs: &Inputs<'_>) -> Vec<Lines> {

@@ -28,9 +28,11 @@ use std::{path::Path, time::Duration};
 /// The instrument.
 pub(super) struct Emulation;
 
-/// Fewer leave rare events to chance, such as page splits,
-const OPERATIONS: f64 = 1_000.0;
-/// unless they take longer than this.
+/// Fewer writes leave rare events to chance, such as page splits,
+const WRITES: f64 = 1_000.0;
+/// and fewer reads that of the rows that they meet, unless they take longer than
+const READS: f64 = 250.0;
+/// this.
 const SECONDS_MAX: f64 = 8.0;
 /// More operations than this add nothing to the precision of the mean.
 const OPERATIONS_MAX: f64 = 50_000.0;
@@ -118,7 +120,7 @@ impl Intruder for Emulation {
     }
 
     /// As many as the emulated server does in half of the time that a phase may take, because as
-    /// many warm it up; but a thousand where that takes seconds. Where the rate of the base is
+    /// many warm it up; but no fewer than tell something, where that takes seconds. Where the rate of the base is
     /// known, nothing is executed to find out: a server that has written, or read, more than the
     /// others before it is counted is another one.
     fn operations(&self, instance: &mut Instance, sought: &Sought<'_>) -> Result<Amount, Error> {
@@ -127,21 +129,24 @@ impl Intruder for Emulation {
             true => EMBEDDED_SECONDS,
             false => phase.counting_seconds() / 2.0,
         };
+        let least = if phase.script.writes() { WRITES } else { READS };
         if let Some(rate) = rate {
-            return Ok(Ok(fitting(rate / SLOWER * seconds, seconds)));
+            return Ok(Ok(fitting(rate / SLOWER * seconds, seconds, least)));
         }
         // What is executed for the first time is translated first.
         instance.driver.stretch(StretchEnd::Seconds(seconds / 2.0), seed)?;
         let report = instance.driver.stretch(StretchEnd::Seconds(seconds), seed.wrapping_add(1))?;
         let connections = instance.connections.len().max(1) as f64;
-        Ok(work_done(&report).map(|()| fitting(report.succeeded as f64 / connections, seconds)))
+        Ok(work_done(&report)
+            .map(|()| fitting(report.succeeded as f64 / connections, seconds, least)))
     }
 }
 
-/// How many operations are observed on a connection that does so many in these seconds.
-fn fitting(done: f64, seconds: f64) -> u64 {
+/// How many operations are observed on a connection that does so many in these seconds: the least
+/// that tells something, if that is affordable, and all that it does.
+fn fitting(done: f64, seconds: f64, least: f64) -> u64 {
     let affordable = done / seconds * SECONDS_MAX;
-    done.max(OPERATIONS.min(affordable)).clamp(1.0, OPERATIONS_MAX) as u64
+    done.max(least.min(affordable)).clamp(1.0, OPERATIONS_MAX) as u64
 }
 
 /// Starts a server whose instructions are counted.
@@ -434,12 +439,14 @@ mod tests {
     }
 
     #[test]
-    fn a_thousand_operations_are_observed_if_they_fit() {
-        assert_eq!(fitting(3_000.0, 1.0), 3_000);
-        assert_eq!(fitting(200.0, 1.0), 1_000);
-        assert_eq!(fitting(5.0, 1.0), 40);
-        assert_eq!(fitting(0.01, 1.0), 1);
-        assert_eq!(fitting(90_000.0, 1.0), 50_000);
+    fn as_many_operations_are_observed_as_tell_something_if_they_fit() {
+        assert_eq!(fitting(3_000.0, 1.0, WRITES), 3_000);
+        assert_eq!(fitting(200.0, 1.0, WRITES), 1_000);
+        assert_eq!(fitting(5.0, 1.0, WRITES), 40);
+        assert_eq!(fitting(0.01, 1.0, WRITES), 1);
+        assert_eq!(fitting(90_000.0, 1.0, WRITES), 50_000);
+        assert_eq!(fitting(200.0, 1.0, READS), 250);
+        assert_eq!(fitting(5.0, 1.0, READS), 40);
     }
 
     #[test]

@@ -89,7 +89,7 @@ fn is_plausible(greeting: &[u8]) -> bool {
 /// The exchange from the greeting to the server's OK.
 struct Login<'a> {
     target: &'a Target,
-    /// Whether the password may travel in the clear.
+    /// Whether the connection does not leave the host.
     local: bool,
     plugin: AuthPlugin<'static>,
     procedure: AuthProc,
@@ -180,8 +180,9 @@ impl<'a> Login<'a> {
     }
 
     fn answer(&mut self, challenge: &[u8]) -> Result<Response, Failure> {
-        if matches!(self.plugin, AuthPlugin::MysqlClearPassword) && !self.local {
-            return Err(Failure::lost("the server asks for a clear password over TCP; refused"));
+        let is_safe = self.local || self.target.tls.is_some();
+        if matches!(self.plugin, AuthPlugin::MysqlClearPassword) && !is_safe {
+            return Err(Failure::lost(crate::wire::tunnel::CLEAR_PASSWORD));
         }
         let context = LoginContext {
             password: self.target.password.reveal().as_bytes(),

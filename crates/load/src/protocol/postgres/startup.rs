@@ -66,6 +66,9 @@ impl Connection {
         let password = target.password.reveal();
         match self.request()? {
             Request::Nothing => return Ok(()),
+            Request::Password if target.tls.is_none() && !self.channel.is_local() => {
+                return Err(Failure::lost(crate::wire::tunnel::CLEAR_PASSWORD));
+            }
             Request::Password => self.send_password(password)?,
             Request::Md5(salt) => {
                 let hash = md5_hash(target.user.as_bytes(), password.as_bytes(), salt);

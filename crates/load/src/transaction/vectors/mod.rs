@@ -3,25 +3,31 @@
 //! A search counts how many of the rows that it returns are among the nearest, which [`truth`]
 //! knows from the same vectors that were loaded.
 
+mod kind;
 mod truth;
+
+pub(crate) use kind::{Graph, Halfvec, Ivfflat};
 
 use super::{Argument, Coded, Operation, Outcome, Setup, Statement, Transaction, Work};
 use crate::clock::Clock;
 use crate::wire::{Client, Failure, Parameter, vector};
+use kind::Kind;
 use model::{
     Parameters,
-    coded::{NEAREST, Server, VECTORS, VECTORS_OPERATIONS},
+    coded::{NEAREST, Server, VECTORS_OPERATIONS},
     neighbors::Neighbors,
     workload::{Class, Mode},
 };
-use std::sync::Arc;
+use std::{marker::PhantomData, sync::Arc};
 use truth::{Set, Truth};
 use values::Random;
 
-/// The searches of one connection.
-pub(crate) struct Vectors {
+/// The searches of one connection, by one kind of index.
+pub(crate) struct Vectors<I> {
+    kind: PhantomData<I>,
     set: Set,
-    truth: Option<Arc<Truth>>,
+    /// What is known before the first search, or why it is not.
+    truth: Option<Result<Arc<Truth>, String>>,
     search: Statement,
     form: Form,
     /// Whether the server looks at every row.
@@ -47,8 +53,8 @@ enum Form {
 /// another one of two that are equally far but for rounding.
 const EXACT_LEAST: usize = NEAREST - 1;
 
-impl Coded for Vectors {
-    const NAME: &'static str = "vectors";
+impl<I: Kind> Coded for Vectors<I> {
+    const NAME: &'static str = I::NAME;
     const OPERATIONS: &'static [Operation] =
         &[Operation { name: VECTORS_OPERATIONS[0].name, weight: VECTORS_OPERATIONS[0].weight }];
 
@@ -56,8 +62,8 @@ impl Coded for Vectors {
         // Of MySQL and MariaDB, which have one dialect, the server will tell.
         let product = if dialect == "mysql" { "mariadb" } else { dialect };
         let server = Server { product, version: "" };
-        let checked =
-            VECTORS.check(parameters).and_then(|()| VECTORS.check_server(parameters, server));
+        let known = I::transactions();
+        let checked = known.check(parameters).and_then(|()| known.check_server(parameters, server));
         checked.map_err(|misfit| misfit.reason)
     }
 
@@ -68,32 +74,18 @@ impl Coded for Vectors {
             vectors: number("vectors", 10_000),
             queries: number("queries", 1000),
             dimensions: number("dimensions", 64) as usize,
+            file: setup.dataset.cloned(),
         };
-        let (m, ef) = (number("m", 16), number("ef", 40));
         let form = match (setup.mode, setup.dialect) {
             (Mode::Text, _) => Form::Text,
             (_, "postgres") => Form::Pgvector,
             _ => Form::LittleEndian,
         };
-        let value = if setup.mode == Mode::Text { "VEC_FromText(?)" } else { "?" };
-        let (setting, sql) = match setup.dialect {
-            "postgres" => (
-                Some("hnsw.ef_search"),
-                format!("SELECT id FROM items_m{m} ORDER BY v <-> ? LIMIT {NEAREST}"),
-            ),
-            "sqlite" => {
-                (None, format!("SELECT id FROM items_m{m} WHERE v MATCH ? AND k = {NEAREST}"))
-            }
-            _ => (
-                Some("mhnsw_ef_search"),
-                format!(
-                    "SELECT id FROM items_m{m} ORDER BY VEC_DISTANCE_EUCLIDEAN(v, {value}) \
-                     LIMIT {NEAREST}"
-                ),
-            ),
-        };
+        let is_text = setup.mode == Mode::Text && setup.dialect == "mysql";
+        let value = if is_text { "VEC_FromText(?)" } else { "?" };
+        let (sql, setting) = I::search(setup, value);
         if let Some(setting) = setting {
-            setup.session(format!("SET {setting} = {ef}"));
+            setup.session(setting);
         }
         let parameter = match form {
             Form::LittleEndian => Parameter::Bytes(vec![0; 4 * set.dimensions]),
@@ -102,6 +94,7 @@ impl Coded for Vectors {
         };
         let room = parameter.length_max();
         Self {
+            kind: PhantomData,
             search: setup.statement(Class::Read, &sql, &[parameter]),
             exact: setup.dialect == "sqlite",
             set,
@@ -115,15 +108,15 @@ impl Coded for Vectors {
     }
 
     fn get_ready(&mut self) {
-        self.truth = Some(truth::of(self.set));
+        self.truth = Some(truth::of(&self.set));
     }
 }
 
-impl Transaction for Vectors {
+impl<I: Kind> Transaction for Vectors<I> {
     fn draw(&mut self, _: usize, random: &mut Random) {
         self.query = random.below(self.set.queries) as usize;
         self.argument.clear();
-        let Some(truth) = &self.truth else { return };
+        let Some(Ok(truth)) = &self.truth else { return };
         let query = truth.query(self.query);
         match self.form {
             Form::LittleEndian => vector::little_endian(query, &mut self.argument),
@@ -137,6 +130,9 @@ impl Transaction for Vectors {
         _: usize,
         work: &mut Work<'_, C, K>,
     ) -> Result<Outcome, Failure> {
+        if let Some(Err(reason)) = &self.truth {
+            return Err(Failure::own(reason.clone()));
+        }
         let argument = match self.form {
             Form::Text => Argument::Text(&self.argument),
             Form::LittleEndian | Form::Pgvector => Argument::Bytes(&self.argument),
@@ -154,7 +150,7 @@ impl Transaction for Vectors {
         })?;
         let wanted = NEAREST as u64;
         work.expect(answer.rows - repeated, wanted..=wanted);
-        let Some(truth) = &self.truth else { return Ok(Outcome::Done) };
+        let Some(Ok(truth)) = &self.truth else { return Ok(Outcome::Done) };
         let nearest = truth.nearest(self.query);
         let right = found.iter().filter(|id| nearest.contains(id)).count();
         if self.exact && right < EXACT_LEAST {

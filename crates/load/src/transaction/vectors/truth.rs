@@ -1,9 +1,9 @@
 //! The nearest rows of every query, by looking at all of them.
 //!
-//! Queries are the vectors behind the loaded ones, of the same stream, so that none of them is in a
-//! table. Numbers are those that servers have, with 32 bits; sums have 64.
+//! Queries are those of a file, or the vectors behind the loaded ones, of the same stream, so that
+//! none of them is in a table. Numbers are those that servers have, with 32 bits; sums have 64.
 
-use crate::keys::latent::Latent;
+use crate::keys::{latent::Latent, read};
 use model::coded::NEAREST;
 use std::{
     num::NonZero,
@@ -11,15 +11,18 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
     thread,
 };
+use values::VectorFile;
 
 /// What vectors and queries are made from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Set {
     pub(super) seed: u64,
     /// Loaded vectors.
     pub(super) vectors: u64,
     pub(super) queries: u64,
     pub(super) dimensions: usize,
+    /// Where they come from, if not from the seed.
+    pub(super) file: Option<VectorFile>,
 }
 
 /// Queries and their nearest rows.
@@ -36,51 +39,54 @@ pub(super) struct Truth {
 const TOLERANCE: f64 = 1e-6;
 
 /// The truth of a set, made once per process. It depends on the set alone, so it does not matter
-/// who makes it.
-pub(super) fn of(set: Set) -> Arc<Truth> {
-    type Entry = (Set, Arc<OnceLock<Arc<Truth>>>);
+/// who makes it. Errors: why its file cannot be read.
+pub(super) fn of(set: &Set) -> Result<Arc<Truth>, String> {
+    type Entry = (Set, Arc<OnceLock<Result<Arc<Truth>, String>>>);
     static KNOWN: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
     /// Sets that are kept; phases of a run have one.
     const KEPT: usize = 2;
     let place = {
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        match known.iter().find(|(other, _)| *other == set) {
+        match known.iter().find(|(other, _)| other == set) {
             Some((_, place)) => Arc::clone(place),
             None => {
                 if known.len() >= KEPT {
                     known.remove(0);
                 }
                 let place = Arc::new(OnceLock::new());
-                known.push((set, Arc::clone(&place)));
+                known.push((set.clone(), Arc::clone(&place)));
                 place
             }
         }
     };
-    Arc::clone(place.get_or_init(|| Arc::new(Truth::new(set))))
+    place.get_or_init(|| Truth::new(set).map(Arc::new)).clone()
 }
 
 impl Truth {
-    fn new(set: Set) -> Self {
-        let latent = Latent::new(set.seed, set.dimensions);
-        let items = vectors(&latent, set, 0..set.vectors);
-        let queries = vectors(&latent, set, set.vectors..set.vectors + set.queries);
-        let mut nearest = vec![Vec::new(); set.queries as usize];
-        let each = nearest.len().div_ceil(processors()).max(1);
-        thread::scope(|scope| {
-            let parts = nearest.chunks_mut(each).zip(queries.chunks(each * set.dimensions));
-            for (nearest, queries) in parts {
-                let items = &items;
-                scope.spawn(move || {
-                    let mut distances = Vec::with_capacity(set.vectors as usize);
-                    for (nearest, query) in
-                        nearest.iter_mut().zip(queries.chunks_exact(set.dimensions))
-                    {
-                        *nearest = nearest_of(query, items, &mut distances);
-                    }
-                });
+    fn new(set: &Set) -> Result<Self, String> {
+        let dimensions = set.dimensions;
+        let Some(file) = &set.file else {
+            let latent = Latent::new(set.seed, dimensions);
+            let items = vectors(&latent, dimensions, 0..set.vectors);
+            let queries = vectors(&latent, dimensions, set.vectors..set.vectors + set.queries);
+            let nearest = nearest_of_all(&queries, &items, dimensions);
+            return Ok(Self { dimensions, queries, nearest });
+        };
+        let unreadable = |error: values::vector_file::Unreadable| error.to_string();
+        let queries = file.searched(set.queries).map_err(unreadable)?;
+        // The file knows the nearest of all its rows.
+        let known = match file.rows == set.vectors {
+            true => file.nearest(set.queries, NEAREST, TOLERANCE).map_err(unreadable)?,
+            false => None,
+        };
+        let nearest = match known {
+            Some(known) => {
+                let ids = |rows: Vec<u64>| rows.into_iter().map(|row| row as i64 + 1).collect();
+                known.into_iter().map(ids).collect()
             }
-        });
-        Self { dimensions: set.dimensions, queries, nearest }
+            None => nearest_of_all(&queries, &read::loaded(file, set.vectors)?, dimensions),
+        };
+        Ok(Self { dimensions, queries, nearest })
     }
 
     /// A query, from 0.
@@ -97,16 +103,33 @@ impl Truth {
     }
 }
 
+/// Of each query, the ids of the items that are not farther away than the tenth.
+fn nearest_of_all(queries: &[f32], items: &[f32], dimensions: usize) -> Vec<Vec<i64>> {
+    let mut nearest = vec![Vec::new(); queries.len() / dimensions.max(1)];
+    let each = nearest.len().div_ceil(processors()).max(1);
+    thread::scope(|scope| {
+        for (nearest, queries) in nearest.chunks_mut(each).zip(queries.chunks(each * dimensions)) {
+            scope.spawn(move || {
+                let mut distances = Vec::with_capacity(items.len() / dimensions);
+                for (nearest, query) in nearest.iter_mut().zip(queries.chunks_exact(dimensions)) {
+                    *nearest = nearest_of(query, items, &mut distances);
+                }
+            });
+        }
+    });
+    nearest
+}
+
 /// Vectors of a range of numbers, one behind the other.
-fn vectors(latent: &Latent, set: Set, numbers: Range<u64>) -> Vec<f32> {
+fn vectors(latent: &Latent, dimensions: usize, numbers: Range<u64>) -> Vec<f32> {
     let count = (numbers.end - numbers.start) as usize;
-    let mut all = vec![0.0; count * set.dimensions];
+    let mut all = vec![0.0; count * dimensions];
     let each = count.div_ceil(processors()).max(1);
     thread::scope(|scope| {
-        for (part, numbers) in all.chunks_mut(each * set.dimensions).zip(numbers.step_by(each)) {
+        for (part, numbers) in all.chunks_mut(each * dimensions).zip(numbers.step_by(each)) {
             scope.spawn(move || {
-                let mut vector = Vec::with_capacity(set.dimensions);
-                for (place, number) in part.chunks_exact_mut(set.dimensions).zip(numbers..) {
+                let mut vector = Vec::with_capacity(dimensions);
+                for (place, number) in part.chunks_exact_mut(dimensions).zip(numbers..) {
                     latent.fill(number, &mut vector);
                     place.copy_from_slice(&vector);
                 }
@@ -159,8 +182,8 @@ mod tests {
 
     #[test]
     fn the_nearest_are_those_of_a_plain_search() {
-        let set = Set { seed: 7, vectors: 500, queries: 7, dimensions: 11 };
-        let truth = of(set);
+        let set = Set { seed: 7, vectors: 500, queries: 7, dimensions: 11, file: None };
+        let truth = of(&set).unwrap();
         let latent = Latent::new(7, 11);
         let vector = |number| {
             let mut vector = Vec::new();

@@ -93,6 +93,28 @@ fn a_password_is_hashed_as_the_server_asks() {
 }
 
 #[test]
+fn a_password_does_not_travel_in_the_clear_over_the_network() {
+    let listener = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let target = Target {
+        endpoint: model::drive::Endpoint::Port(port),
+        password: model::secret::Secret::new("secret".to_owned()),
+        ..Target::null()
+    };
+    let server = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.write_all(&authentication(3, &[])).unwrap();
+        let mut heard = Vec::new();
+        stream.read_to_end(&mut heard).unwrap();
+        heard
+    });
+    let error = enter(Channel::connect(&target).unwrap(), &target).err().unwrap();
+    assert_eq!(error.message(), crate::wire::tunnel::CLEAR_PASSWORD);
+    let heard = server.join().unwrap();
+    assert!(!heard.windows(6).any(|bytes| bytes == b"secret"));
+}
+
+#[test]
 fn a_login_that_is_not_known_names_those_that_are() {
     let check = |script: Vec<Vec<u8>>, expected: &str| {
         let error = exchange("", script).0.unwrap_err();
