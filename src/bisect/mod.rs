@@ -9,14 +9,14 @@ mod positions;
 mod verdict;
 
 pub(crate) use positions::{Positions, Reachable};
-pub(crate) use verdict::{Ending, Step};
+pub(crate) use verdict::{Ending, Sides, Step};
 
 use crate::{
     comparison, noise::BankChoice, progress::Terminal, server_state, talk, versions::HostVersions,
 };
 use analysis::{
     Comparison,
-    bisect::{Answer, Evidence, Next, Outcome, Probe, Search, evidence},
+    bisect::{Answer, Evidence, Found, Next, Outcome, Probe, Search, evidence},
 };
 use anyhow::{Context, bail, ensure};
 use model::{metric::Metric, number::counted, plan::Plan};
@@ -100,7 +100,11 @@ impl Bisection<'_> {
         let mut state = State::default();
         self.check_ends(&mut state)?;
         // An experiment that cannot be planned leaves no folder behind.
-        self.plan(&[0, self.positions.count() - 1], 0)?;
+        let plan = self.plan(&[0, self.positions.count() - 1], 0)?;
+        ensure!(
+            plan.blocks.len() > 1,
+            "a probe compares blocks, and the experiment has one: `--set blocks=4` gives it more"
+        );
         self.create_folders()?;
         loop {
             let count = self.positions.count();
@@ -150,62 +154,68 @@ impl Bisection<'_> {
         if self.is_known_code(position, state) {
             return Ok(());
         }
-        let plan = self.next_plan(position, state)?;
+        match self.measured(position, state)? {
+            Err(reason) => self.skip(position, reason, state),
+            Ok((step, height)) => {
+                talk::say_lines(&step.line(&self.positions));
+                state.answers.push(Answer { position, outcome: step.outcome, height });
+                state.steps.push(step);
+            }
+        }
+        Ok(())
+    }
+
+    /// What one more run of a position says, with its height, or why the position is skipped.
+    fn measured(
+        &mut self,
+        position: usize,
+        state: &mut State,
+    ) -> anyhow::Result<Result<(Step, f64), String>> {
+        // That of the ends was made before, so this is about the position.
+        let plan = match self.next_plan(position, state) {
+            Ok(plan) => plan,
+            Err(error) => return Ok(Err(format!("{error:#}"))),
+        };
         let finished = match self.sound(&plan)? {
             Ok(finished) => finished,
-            Err(reason) => {
-                self.skip(position, reason, state);
-                return Ok(());
-            }
+            Err(reason) => return Ok(Err(reason)),
         };
-        let metric = self.followed(&finished.comparison)?;
+        let (metric, run) = (self.followed(&finished.comparison)?, &finished.run);
         let blocks = match self.blocks(&finished.comparison, &plan, metric) {
             Ok(blocks) => blocks,
             Err(Lacking::End) => bail!(self.unmeasured(&finished, metric)),
             Err(Lacking::Candidate) => {
-                let reason = format!("run {} has no values of `{}`", finished.run, metric.name);
-                self.skip(position, reason, state);
-                return Ok(());
+                return Ok(Err(format!("run {run} has no values of `{}`", metric.name)));
             }
         };
         let own = state.open.entry(position).or_default();
         own.extend(blocks);
-        let found = evidence(metric, own);
-        let blocks = own.len();
-        let Some(found) = found else {
-            let reason = format!("run {} has values of zero", finished.run);
-            self.skip(position, reason, state);
-            return Ok(());
-        };
+        let (found, blocks) = (evidence(metric, own), own.len());
+        let Some(found) = found else { return Ok(Err(without_ratios(run, blocks))) };
         let runs = state.runs.get(&position).copied().unwrap_or(0);
         if !found.ends_differ && runs >= TRIES && !state.has_decided() {
-            let (low, high) = found.interval;
-            bail!(
-                "the ends do not differ in `{}` of `{}`: ratio {:.4} (at 99 %: \
-                 {low:.4}–{high:.4}) over {}; there is nothing to bisect, or `--set blocks=N` with \
-                 more blocks shows it",
-                metric.name,
-                self.test,
-                found.ratio,
-                counted(blocks as u64, "block")
-            );
+            bail!(self.alike(metric, (&found, blocks)));
         }
         if found.outcome != Outcome::Undecided {
             state.open.remove(&position);
         }
         state.ends = Some(found);
-        let step = Step {
-            position,
-            outcome: found.outcome,
-            height: Some(found.height),
-            blocks,
-            run: finished.run,
-            reason: String::new(),
-        };
-        talk::say_lines(&step.line(&self.positions));
-        state.answers.push(Answer { position, outcome: found.outcome, height: found.height });
-        state.steps.push(step);
-        Ok(())
+        let (outcome, height) = (found.outcome, found.height);
+        let (run, reason) = (finished.run, String::new());
+        Ok(Ok((Step { position, outcome, height: Some(height), blocks, run, reason }, height)))
+    }
+
+    /// That the ends do not differ, as far as so many blocks show.
+    fn alike(&self, metric: &Metric, (found, blocks): (&Evidence, usize)) -> String {
+        let (low, high) = found.interval;
+        format!(
+            "the ends do not differ in `{}` of `{}`: ratio {:.4} (at 99 %: {low:.4}–{high:.4}) \
+             over {}; there is nothing to bisect, or `--set blocks=N` with more blocks shows it",
+            metric.name,
+            self.test,
+            found.ratio,
+            counted(blocks as u64, "block")
+        )
     }
 
     /// The finished run of a probe, or why its candidate is skipped. Fails where an end has failed:
@@ -380,22 +390,10 @@ impl Bisection<'_> {
 
     /// The result, for one change with a last run of its two sides alone.
     fn ending(&mut self, next: Next, state: State) -> anyhow::Result<Ending> {
-        let mut sides = None;
-        if let Next::Found(found) = &next {
-            let after = found.culprits.last().copied().unwrap_or(self.positions.count() - 1);
-            for side in [found.before, after] {
-                self.reach(side)?;
-            }
-            let plan = self.plan(&[found.before, after], 0)?;
-            let finished = self.executed(&plan)?;
-            if let Some(failed) = finished.failures.first() {
-                bail!("both sides of the change cannot be measured: {}", failed.reason);
-            }
-            let metric = self.followed(&finished.comparison)?;
-            let blocks = self.blocks(&finished.comparison, &plan, metric).unwrap_or_default();
-            let labels = plan.subjects.iter().map(|subject| subject.label.clone()).collect();
-            sides = Some((evidence(metric, &blocks), finished.run, labels));
-        }
+        let sides = match &next {
+            Next::Found(found) => Some(self.sides(found, &state)?),
+            _ => None,
+        };
         Ok(Ending {
             next,
             steps: state.steps,
@@ -405,6 +403,70 @@ impl Bisection<'_> {
             metric: self.metric,
             test: self.test.clone(),
         })
+    }
+
+    /// Both sides of a change in a run of their own. Where no probe has told the ends apart, as
+    /// where they are neighbors, this has to: it is repeated as a probe is, and fails.
+    fn sides(&mut self, found: &Found, state: &State) -> anyhow::Result<Sides> {
+        let after = found.culprits.last().copied().unwrap_or(self.positions.count() - 1);
+        for side in [found.before, after] {
+            self.reach(side)?;
+        }
+        let mut all = Vec::new();
+        let mut attempt = 0;
+        loop {
+            let plan = self.plan(&[found.before, after], attempt)?;
+            let finished = self.executed(&plan)?;
+            if let Some(failed) = finished.failures.first() {
+                bail!("both sides of the change cannot be measured: {}", failed.reason);
+            }
+            let metric = self.followed(&finished.comparison)?;
+            all.extend(self.blocks(&finished.comparison, &plan, metric).unwrap_or_default());
+            let shown = evidence(metric, &all);
+            attempt += 1;
+            match (Look::at(shown.as_ref(), attempt, state.has_decided()), shown) {
+                (Look::Enough, _) => {
+                    let labels = plan.subjects.iter().map(|subject| subject.label.clone());
+                    return Ok((shown, finished.run, labels.collect()));
+                }
+                (Look::Again, _) => {}
+                (Look::Alike, Some(shown)) => bail!(self.alike(metric, (&shown, all.len()))),
+                _ if all.is_empty() => bail!(self.unmeasured(&finished, metric)),
+                _ => bail!(without_ratios(&finished.run, all.len())),
+            }
+        }
+    }
+}
+
+/// What is done after a run of both sides of a change.
+#[derive(Debug, PartialEq, Eq)]
+enum Look {
+    Enough,
+    Again,
+    /// They do not differ.
+    Alike,
+    /// They have no ratios.
+    Nothing,
+}
+
+impl Look {
+    /// After so many runs of them; `has_decided` says whether a probe has told the ends apart.
+    fn at(shown: Option<&Evidence>, runs: usize, has_decided: bool) -> Self {
+        match shown {
+            _ if has_decided => Self::Enough,
+            Some(shown) if shown.ends_differ => Self::Enough,
+            Some(_) if runs < TRIES => Self::Again,
+            Some(_) => Self::Alike,
+            None => Self::Nothing,
+        }
+    }
+}
+
+/// Why so many blocks of a run say nothing of ratios.
+fn without_ratios(run: &str, blocks: usize) -> String {
+    match blocks {
+        1 => format!("run {run} has values of one block, and two are needed"),
+        _ => format!("run {run} has values of zero"),
     }
 }
 
@@ -440,6 +502,23 @@ mod tests {
         assert!(is_of_server(&runner::Error::Driver("gone".to_owned()).into()));
         assert!(!is_of_server(&runner::Error::Preflight("no space".to_owned()).into()));
         assert!(!is_of_server(&anyhow::anyhow!("no such test")));
+    }
+
+    #[test]
+    fn a_change_that_no_probe_has_seen_has_to_be_seen_in_its_two_sides() {
+        let metric = analysis::metric("server_cpu_us_per_op").unwrap();
+        let probe = |bad: f64| Probe { good: 10.0, bad, candidate: bad };
+        let of = |values: [f64; 4]| evidence(metric, &values.map(probe));
+        let (changed, equal) = (of([20.0, 20.1, 20.2, 20.1]), of([10.1, 9.9, 10.2, 9.8]));
+        let check = |shown: Option<Evidence>, runs: usize, has_decided: bool, expected: Look| {
+            assert_eq!(Look::at(shown.as_ref(), runs, has_decided), expected, "{shown:?}");
+        };
+        check(changed, 1, false, Look::Enough);
+        check(equal, 1, false, Look::Again);
+        check(equal, TRIES, false, Look::Alike);
+        check(None, 1, false, Look::Nothing);
+        check(equal, 1, true, Look::Enough);
+        check(None, 1, true, Look::Enough);
     }
 
     #[test]

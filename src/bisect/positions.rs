@@ -4,7 +4,7 @@ use anyhow::{Context, ensure};
 use dbms::{
     Places,
     product::DBMSES,
-    revision::{Built, Revision, Source, code_sha256},
+    revision::{Built, Revision, Source, build_sha256, code_sha256},
 };
 use model::subject::Build;
 use std::{
@@ -12,6 +12,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// The factor of versions and revisions.
+const BUILD: &str = "build";
 /// Characters of a commit that name a build.
 const SHORT: usize = 12;
 
@@ -78,11 +80,10 @@ impl Positions {
         if good > bad {
             chosen.reverse();
         }
-        let position = |level: String| Position {
-            name: level.clone(),
-            basedir: basedirs.get(&level).cloned(),
-            level,
-        };
+        // Levels of other factors may be called as builds are.
+        let basedir = |level: &String| basedirs.get(level).filter(|_| factor == BUILD).cloned();
+        let position =
+            |level: String| Position { name: level.clone(), basedir: basedir(&level), level };
         let all = chosen.into_iter().map(position).collect();
         Ok(Self { factor: factor.to_owned(), all, source: None })
     }
@@ -111,11 +112,14 @@ impl Positions {
         let exact = |build: &Build| dbms::resolve(build, places).map(|found| found.version);
         let versions = [exact(&good)?, exact(&bad)?];
         check_differ(ends, [&versions[0], &versions[1]])?;
-        let known = dbms::provenance::available(dbms::find(&good.server)?, places)?;
+        // A suite may have moved to a version that no table knows; a bundled library has no number.
+        let is_number = |version: &&String| version.starts_with(|c: char| c.is_ascii_digit());
+        let own: Vec<String> = versions.iter().filter(is_number).cloned().collect();
+        let known = dbms::provenance::versions(dbms::find(&good.server)?, places, &own)?;
         let levels: Vec<String> =
-            known.iter().map(|build| format!("{}@{}", good.server, build.version)).collect();
+            known.iter().map(|version| format!("{}@{version}", good.server)).collect();
         let ends = versions.map(|version| format!("{}@{version}", good.server));
-        Self::of_levels(("build", &levels), [&ends[0], &ends[1]], &BTreeMap::new())
+        Self::of_levels((BUILD, &levels), [&ends[0], &ends[1]], &BTreeMap::new())
     }
 
     /// The revisions of a repository. `within` says what of the installed build is its `basedir`.
@@ -140,7 +144,7 @@ impl Positions {
         let positions = all.iter().map(position).collect();
         let server = server.to_owned();
         let source = Revisions { source, all, server, within, built: BTreeMap::new() };
-        Ok(Self { factor: "build".to_owned(), all: positions, source: Some(source) })
+        Ok(Self { factor: BUILD.to_owned(), all: positions, source: Some(source) })
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -191,8 +195,9 @@ impl Positions {
         if basedir.is_file() {
             return code_sha256(basedir);
         }
-        let programs = ["bin/postgres", "bin/mysqld", "sbin/mysqld", "bin/mariadbd"];
-        programs.iter().find_map(|program| code_sha256(&basedir.join(program)))
+        let programs =
+            ["bin/postgres", "bin/mysqld", "sbin/mysqld", "bin/mariadbd", "sbin/mariadbd"];
+        programs.iter().find_map(|program| build_sha256(basedir, &basedir.join(program)))
     }
 
     /// What puts these positions into an experiment, the first as the base.
@@ -282,6 +287,12 @@ mod tests {
             let said = of(good, bad).err().unwrap().to_string();
             assert!(said.contains(expected), "{said}");
         };
+        let folders = BTreeMap::from([("2".to_owned(), PathBuf::from("/builds/2"))]);
+        let folder = |factor: &str| {
+            let found = Positions::of_levels((factor, &levels()), ["2", "4"], &folders).unwrap();
+            found.all[0].basedir.clone()
+        };
+        assert_eq!((folder(BUILD), folder("config")), (Some("/builds/2".into()), None));
         refused("2", "2", "the ends are the same: `--good 2` and `--bad 2` are both `2`");
         refused("2", "9", "`9` is no level of `factors.config`; there are: `1`");
     }

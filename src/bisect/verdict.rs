@@ -43,14 +43,17 @@ fn word(outcome: Outcome) -> &'static str {
     }
 }
 
+/// A run of both sides of a change: what it shows, its identifier, its variants.
+pub(crate) type Sides = (Option<Evidence>, String, Vec<String>);
+
 /// The end of a bisection.
 pub(crate) struct Ending {
     pub(crate) next: Next,
     pub(crate) steps: Vec<Step>,
     /// The ends, as the last probe saw them.
     pub(crate) ends: Option<Evidence>,
-    /// Both sides of the change in a run of their own: what it shows, its identifier, its variants.
-    pub(crate) sides: Option<(Option<Evidence>, String, Vec<String>)>,
+    /// Both sides of the change in a run of their own.
+    pub(crate) sides: Option<Sides>,
     /// Positions of equal code.
     pub(crate) equal: Vec<(usize, usize)>,
     pub(crate) metric: Option<&'static Metric>,

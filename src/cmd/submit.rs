@@ -178,7 +178,7 @@ fn words(arguments: &Arguments) -> Vec<String> {
     let catalog = CatalogArgs { catalog: catalog.map(|folder| of_file(folder).into()) };
     // Another task on the same host is no reason to give up.
     let concurrency = if arguments.allow_concurrent { "--allow-concurrent" } else { "--wait" };
-    let named = [of_file(Path::new(experiment)), concurrency.to_owned()];
+    let named = [of_experiment(experiment), concurrency.to_owned()];
     [
         &named[..],
         &arguments.experiment.words(),
@@ -189,7 +189,13 @@ fn words(arguments: &Arguments) -> Vec<String> {
     .concat()
 }
 
-/// The absolute path of a file; shipped experiments have names.
+/// The absolute path of an experiment's file. One of the catalog has a name, whatever lies here
+/// that is called so, such as the folder of an earlier fan-out.
+fn of_experiment(named: &str) -> String {
+    if ::plan::is_path(named) { of_file(Path::new(named)) } else { named.to_owned() }
+}
+
+/// The absolute path of a file or folder that is there.
 fn of_file(path: &Path) -> String {
     let absolute = std::path::absolute(path).ok().filter(|absolute| absolute.exists());
     absolute.as_deref().unwrap_or(path).display().to_string()
@@ -198,6 +204,15 @@ fn of_file(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_experiment_of_the_catalog_is_named_and_no_folder() {
+        assert!(Path::new("src").is_dir() && Path::new("Cargo.toml").is_file());
+        assert_eq!(of_experiment("src"), "src");
+        let file = of_experiment("Cargo.toml");
+        assert!(file.starts_with('/') && file.ends_with("/Cargo.toml"), "{file}");
+        assert_eq!(of_experiment("no-such.toml"), "no-such.toml");
+    }
 
     #[test]
     fn tasks_are_spread_over_hosts_as_wholes() {

@@ -83,6 +83,8 @@ fn ends_that_do_not_differ_and_wrong_usage_are_one_sentence() {
     let over = ["--over", "config", "--good", "c1"];
     refused(&[&over[..], &["--bad", "c9"]].concat(), "`c9` is no level of `factors.config`");
     refused(&[&over[..], &["--bad", "c1"]].concat(), "the ends are the same");
+    let one = ["--bad", "c6", "--set", "blocks=1"];
+    refused(&[&over[..], &one].concat(), "`--set blocks=4` gives it more");
     refused(&["--over", "clients", "--good", "1", "--bad", "2"], "needs no start of its own");
     refused(&["--over", "colour", "--good", "1", "--bad", "2"], "`--over colour`: unknown factor");
     let memory = ["--over", "memory", "--good", "1G", "--bad", "2G"];

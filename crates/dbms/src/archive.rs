@@ -1,6 +1,6 @@
 //! Unpacking what registries deliver and what users have: told apart by content, not by name.
 
-use crate::{Error, Result};
+use crate::{Error, Result, folder};
 use fs_err as fs;
 use sha2::{Digest, Sha256};
 use std::{
@@ -16,6 +16,8 @@ const ZIP: &[u8] = b"PK\x03\x04";
 const TAR_MAGIC: &[u8] = b"ustar";
 const TAR_MAGIC_OFFSET: usize = 257;
 const HEAD_BYTES: usize = 512;
+/// Bits of a mode by which whoever executes a file becomes its owner.
+const BECOMES_OWNER: u32 = 0o6000;
 
 /// Unpacks an archive into a folder, which must exist. Entries that would leave the folder are
 /// errors.
@@ -27,7 +29,7 @@ pub(crate) fn unpack(archive: &Path, folder: &Path) -> Result<()> {
     file.rewind()?;
     let reader = io::BufReader::with_capacity(1 << 20, file);
     let done = if head.starts_with(GZIP) {
-        unpack_tar(flate2::read::GzDecoder::new(reader), folder)
+        unpack_tar(flate2::read::MultiGzDecoder::new(reader), folder)
     } else if head.starts_with(XZ) {
         unpack_tar(lzma_rust2::XzReader::new(reader, true), folder)
     } else if head.starts_with(BZIP2) {
@@ -37,7 +39,8 @@ pub(crate) fn unpack(archive: &Path, folder: &Path) -> Result<()> {
     } else if head.get(TAR_MAGIC_OFFSET..).is_some_and(|rest| rest.starts_with(TAR_MAGIC)) {
         unpack_tar(reader, folder)
     } else {
-        return Err(refused("its format is unknown".to_owned()));
+        let known = "known are tar, also compressed by gzip, bzip2 or xz, and zip";
+        return Err(refused(format!("its format is unknown; {known}")));
     };
     done.map_err(|error| refused(error.to_string()))?;
     check_links(folder).map_err(|error| match error {
@@ -86,19 +89,29 @@ fn is_downward(part: Component<'_>) -> bool {
     matches!(part, Component::Normal(_) | Component::CurDir)
 }
 
-fn unpack_tar(reader: impl Read, folder: &Path) -> io::Result<()> {
+fn unpack_tar(reader: impl Read, to: &Path) -> io::Result<()> {
     let mut tar = tar::Archive::new(reader);
     tar.set_preserve_permissions(true);
     tar.set_preserve_ownerships(false);
+    tar.set_mask(BECOMES_OWNER);
     for entry in tar.entries()? {
         let mut entry = entry?;
         let name = entry.path()?.into_owned();
-        if !entry.unpack_in(folder)? {
+        if !entry.unpack_in(to)? {
             let text = format!("`{}` lies outside of the archive's folder", name.display());
             return Err(io::Error::other(text));
         }
+        if entry.header().entry_type().is_dir() {
+            // What lies in it comes after it, whatever its mode is.
+            folder::open_to_owner(&to.join(below(&name)))?;
+        }
     }
     Ok(())
+}
+
+/// A name as it is unpacked: from the archive's folder on.
+fn below(name: &Path) -> PathBuf {
+    name.components().filter(|part| matches!(part, Component::Normal(_))).collect()
 }
 
 // By hand, because jars lack entries for folders and modes of files.
@@ -148,8 +161,10 @@ pub(crate) fn hoist(inner: &Path, outer: &Path) -> Result<()> {
     for entry in fs::read_dir(&aside)? {
         let entry = entry?;
         let target = outer.join(entry.file_name());
-        if target.exists() {
-            fs::remove_dir_all(&target)?;
+        match fs::symlink_metadata(&target) {
+            Ok(about) if about.is_dir() => fs::remove_dir_all(&target)?,
+            Ok(_) => fs::remove_file(&target)?,
+            Err(_) => {}
         }
         fs::rename(entry.path(), target)?;
     }
@@ -198,14 +213,18 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    fn tar_with(name: &[u8]) -> Vec<u8> {
+    fn head(name: &[u8], size: u64, (mode, kind): (u32, tar::EntryType)) -> Vec<u8> {
         let mut header = tar::Header::new_ustar();
         header.as_mut_bytes()[..name.len()].copy_from_slice(name);
-        header.set_size(5);
-        header.set_mode(0o755);
-        header.set_entry_type(tar::EntryType::Regular);
+        header.set_size(size);
+        header.set_mode(mode);
+        header.set_entry_type(kind);
         header.set_cksum();
-        let mut bytes = header.as_bytes().to_vec();
+        header.as_bytes().to_vec()
+    }
+
+    fn tar_with(name: &[u8]) -> Vec<u8> {
+        let mut bytes = head(name, 5, (0o4755, tar::EntryType::Regular));
         bytes.extend(b"hello");
         bytes.resize(512 * 4, 0);
         bytes
@@ -228,6 +247,13 @@ mod tests {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(&tar).unwrap();
         assert_eq!(check(&gzip.finish().unwrap()).unwrap(), "hello");
+        // Programs that compress in parts write several members.
+        let members = tar.chunks(700).flat_map(|part| {
+            let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            gzip.write_all(part).unwrap();
+            gzip.finish().unwrap()
+        });
+        assert_eq!(check(&members.collect::<Vec<u8>>()).unwrap(), "hello");
         let mut zip = zip::ZipWriter::new(io::Cursor::new(Vec::new()));
         zip.start_file("a/b", zip::write::SimpleFileOptions::default()).unwrap();
         zip.write_all(b"hello").unwrap();
@@ -242,6 +268,34 @@ mod tests {
         assert!(message.contains("outside of the archive's folder"), "{message}");
         let truncated = &tar_with(b"a/b")[..514];
         assert!(check(truncated).is_err());
+    }
+
+    #[test]
+    fn modes_neither_close_a_folder_nor_give_a_program_to_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let (archive, out) = (folder.path().join("archive"), folder.path().join("out"));
+        fs::create_dir(&out).unwrap();
+        let closed = head(b"a/", 0, (0o555, tar::EntryType::Directory));
+        fs::write(&archive, [closed, tar_with(b"a/b")].concat()).unwrap();
+        unpack(&archive, &out).unwrap();
+        let mode = |name: &str| fs::metadata(out.join(name)).unwrap().permissions().mode() & 0o7777;
+        assert_eq!((mode("a"), mode("a/b")), (0o755, 0o755));
+    }
+
+    #[test]
+    fn what_moves_up_replaces_files_and_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("x");
+        for name in ["README", "x/README", "share/old", "x/share/new", "x/bin/mysqld"] {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, name).unwrap();
+        }
+        hoist(&inner, folder.path()).unwrap();
+        let text = fs::read_to_string(folder.path().join("README")).unwrap();
+        assert_eq!(text, "x/README");
+        assert!(folder.path().join("share/new").exists());
+        assert!(!folder.path().join("share/old").exists());
     }
 
     #[test]

@@ -32,6 +32,21 @@ pub fn inherit_little(command: &mut Command) {
     command.envs(kept);
 }
 
+/// Variables that lead git to another repository than that of its folder: a hook of git sets them.
+const OF_REPOSITORIES: &[&str] = &[
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_INDEX_FILE",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_QUARANTINE_PATH",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
+
 /// Executes a registry's client in a folder and returns what it said on standard output.
 pub(crate) fn run<S: AsRef<OsStr>>(
     program: &str,
@@ -39,19 +54,13 @@ pub(crate) fn run<S: AsRef<OsStr>>(
     folder: &Path,
     package: &str,
 ) -> Result<String> {
-    let output = Command::new(program)
-        .args(arguments)
-        .current_dir(folder)
-        .env("LC_ALL", "C")
-        .env("DEBIAN_FRONTEND", "noninteractive")
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => {
-                Error::ClientMissing { program: program.to_owned(), package: package.to_owned() }
-            }
-            _ => failed(program, package, &error.to_string()),
-        })?;
+    let mut command = of_registry(program, folder);
+    let output = command.args(arguments).output().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            Error::ClientMissing { program: program.to_owned(), package: package.to_owned() }
+        }
+        _ => failed(program, package, &error.to_string()),
+    })?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
@@ -59,6 +68,17 @@ pub(crate) fn run<S: AsRef<OsStr>>(
     text.push('\n');
     text.push_str(&String::from_utf8_lossy(&output.stderr));
     Err(failed(program, package, &text))
+}
+
+/// A registry's client, which follows the caller's settings.
+fn of_registry(program: &str, folder: &Path) -> Command {
+    let mut command = Command::new(program);
+    for name in OF_REPOSITORIES {
+        command.env_remove(name);
+    }
+    command.current_dir(folder).env("LC_ALL", "C").env("DEBIAN_FRONTEND", "noninteractive");
+    command.stdin(Stdio::null());
+    command
 }
 
 /// What a server's program wrote.
@@ -180,6 +200,14 @@ mod tests {
         let names = text.lines().filter_map(|line| line.split('=').next());
         assert!(names.clone().any(|name| name == "PATH"), "{text}");
         names.for_each(|name| assert!(INHERITED.contains(&name), "{name}"));
+    }
+
+    #[test]
+    fn a_client_is_not_led_to_the_repository_of_a_hook() {
+        let command = of_registry("git", Path::new("/"));
+        let removed = |name: &str| command.get_envs().any(|(own, to)| own == name && to.is_none());
+        assert!(removed("GIT_DIR") && removed("GIT_OBJECT_DIRECTORY"));
+        assert!(!removed("GIT_SSH_COMMAND") && !removed("HTTPS_PROXY"));
     }
 
     #[test]

@@ -25,6 +25,8 @@ use std::{
 
 const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
 const WRITABLE_BY_OTHERS: u32 = 0o022;
+/// Everything that the owner of a folder may do.
+const OWNERS: u32 = 0o700;
 
 /// Makes a folder of mode 0700 that belongs to the caller, and the missing ones above it. Does
 /// nothing where it exists.
@@ -286,6 +288,43 @@ pub(crate) fn make_readable(path: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Removes a folder with all that is in it, also folders that deny their owner to write.
+pub(crate) fn remove(folder: &Path) -> std::io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        // Root needs no permission, and follows no name that a server user could have replaced.
+        Err(error)
+            if error.kind() == std::io::ErrorKind::PermissionDenied && !geteuid().is_root() =>
+        {
+            make_writable(folder)?;
+            fs::remove_dir_all(folder)
+        }
+        removed => removed,
+    }
+}
+
+/// Lets the owner write into a folder of the caller's, which nobody else can change, and into all
+/// folders below it.
+pub(crate) fn make_writable(folder: &Path) -> std::io::Result<()> {
+    open_to_owner(folder)?;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            make_writable(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Lets the owner of a folder enter it and write into it. A link is left as it is.
+pub(crate) fn open_to_owner(folder: &Path) -> std::io::Result<()> {
+    let about = fs::symlink_metadata(folder)?;
+    if !about.is_dir() || about.mode() & OWNERS == OWNERS {
+        return Ok(());
+    }
+    let mode = (about.mode() & 0o777) | OWNERS;
+    fs::set_permissions(folder, std::fs::Permissions::from_mode(mode))
 }
 
 /// Names in an open folder.

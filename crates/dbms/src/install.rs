@@ -74,8 +74,10 @@ pub fn installed(resolved: &Resolved, places: &Places) -> Result<Option<Installe
         Source::Cache | Source::Registry(_) => {
             let folder = folder_of(&resolved.server, &resolved.version, places);
             // One that somebody else could change is as good as none.
-            let manifest = if folder::is_ours(&folder) { Manifest::read(&folder)? } else { None };
-            let Some(manifest) = manifest else { return Ok(None) };
+            let ours = Some(&folder).filter(|folder| folder::is_ours(folder));
+            let Some(manifest) = ours.and_then(|folder| Manifest::of_cached(folder)) else {
+                return Ok(None);
+            };
             if !manifest.origin.starts_with(IMPORT) {
                 let wanted = Wanted { server: &resolved.server, version: &resolved.version };
                 wanted.check_shipped(&manifest.downloads)?;
@@ -123,7 +125,7 @@ pub(crate) fn cached(product: &dyn Dbms, places: &Places) -> Result<Vec<Manifest
         if hidden || !folder.is_dir() || !folder::is_ours(&folder) {
             continue;
         }
-        found.extend(Manifest::read(&folder)?.filter(|m| m.server == product.name()));
+        found.extend(Manifest::of_cached(&folder).filter(|m| m.server == product.name()));
     }
     Ok(found)
 }
@@ -159,7 +161,7 @@ impl Site {
     fn clear(&self, places: &Places) -> Result<()> {
         for folder in [&self.partial, &self.scratch] {
             if folder.exists() {
-                fs::remove_dir_all(folder)?;
+                folder::remove(folder)?;
             }
             // Clients that give up root's rights have to pass.
             places.make(folder, places.readable())?;
@@ -219,7 +221,7 @@ impl Site {
     /// Removes what a build leaves that failed; what cannot be removed is removed by the next one.
     pub(crate) fn sweep(&self) {
         for folder in [&self.partial, &self.scratch] {
-            let _ = fs::remove_dir_all(folder);
+            let _ = folder::remove(folder);
         }
     }
 

@@ -147,7 +147,7 @@ fn lock_options() -> fs::OpenOptions {
 }
 
 /// Whether the lock was free. Fails where the file system has none.
-fn try_lock(file: &fs::File) -> Result<bool> {
+pub(crate) fn try_lock(file: &fs::File) -> Result<bool> {
     match flock(file.file(), FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(true),
         Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(false),

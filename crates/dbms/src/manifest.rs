@@ -67,6 +67,12 @@ impl Manifest {
             .map_err(|error| Error::Manifest { path, reason: error.message().to_owned() })
     }
 
+    /// That of a build in the cache. One that cannot be understood, such as that of a later dbdyno,
+    /// is none: its build is installed again, and is no obstacle to others.
+    pub(crate) fn of_cached(folder: &Path) -> Option<Self> {
+        Self::read(folder).ok().flatten()
+    }
+
     /// Removes one that came with a tarball, and says nothing about this build.
     pub(crate) fn remove(folder: &Path) -> Result<()> {
         let path = folder.join(MANIFEST);
@@ -101,6 +107,7 @@ mod tests {
         manifest.write(folder.path()).unwrap();
         assert_eq!(Manifest::read(folder.path()).unwrap(), Some(manifest));
         fs::write(folder.path().join(MANIFEST), "server = 1").unwrap();
+        assert_eq!(Manifest::of_cached(folder.path()), None);
         assert!(
             Manifest::read(folder.path())
                 .unwrap_err()

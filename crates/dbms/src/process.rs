@@ -13,6 +13,11 @@ use std::{
     time::Duration,
 };
 
+/// A script of the shell that executes its arguments, and kills the group of processes when its
+/// input ends: that is when whoever holds the other end lets go of it, or dies.
+pub(crate) const GUARD: &str =
+    "exec 3<&0 </dev/null; { read -r _ <&3; kill -KILL 0; } & exec 3<&-; exec \"$@\"";
+
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ending {

@@ -12,6 +12,7 @@ use crate::{
 use model::{Levels, provenance::Provenance};
 use object::{Object, ObjectSection, ReadCache};
 use std::{
+    collections::BTreeSet,
     fmt::Write,
     path::{Path, PathBuf},
 };
@@ -87,6 +88,19 @@ pub fn available(product: &dyn Dbms, places: &Places) -> Result<Vec<Available>> 
         found.push(one(product, places, None, Some(manifest)));
     }
     found.sort_by_key(|build| numbers(&build.version));
+    Ok(found)
+}
+
+/// The versions of a product by which a build can be asked for, each once, oldest first: those that
+/// registries hold, those that are installed here, and `others`. What was compiled of a user's own
+/// tree is none, whatever it says of itself.
+pub fn versions(product: &dyn Dbms, places: &Places, others: &[String]) -> Result<Vec<String>> {
+    let cached = crate::install::cached(product, places)?.into_iter();
+    let installed = cached.filter(|manifest| manifest.compiled.is_none());
+    let held = product.releases().into_iter().map(|release| release.version);
+    let all = held.chain(installed.map(|manifest| manifest.version)).chain(others.iter().cloned());
+    let mut found: Vec<String> = all.collect::<BTreeSet<_>>().into_iter().collect();
+    found.sort_by_key(|version| numbers(version));
     Ok(found)
 }
 
@@ -312,6 +326,32 @@ mod tests {
         let own = complete(of_files(None, folder.path(), &binary), own);
         assert_eq!((own.source.as_str(), own.packager.as_str()), ("basedir", "(Debian)"));
         assert_eq!(own.package, folder.path().display().to_string());
+    }
+
+    #[test]
+    fn versions_are_those_that_can_be_asked_for_and_each_is_one() {
+        let root = tempfile::tempdir().unwrap();
+        let places = Places::at(root.path(), None).unwrap();
+        let put = |name: &str, version: &str, compiled: Option<Compiled>| {
+            let folder = places.builds().join(name);
+            fs_err::create_dir(&folder).unwrap();
+            let manifest = Manifest {
+                server: "mysql".to_owned(),
+                version: version.to_owned(),
+                origin: "import: x.tar.xz".to_owned(),
+                binary_sha256: String::new(),
+                downloads: Vec::new(),
+                files: Vec::new(),
+                compiled,
+            };
+            manifest.write(&folder).unwrap();
+        };
+        put("mysql-5.6.24", "5.6.24", None);
+        put("mysql-8.0.44", "8.0.44", None);
+        put("mysql-0a", "8.1.0", Some(Compiled::default()));
+        let product = crate::find("mysql").unwrap();
+        let found = versions(product, &places, &["9.10.0".to_owned(), "9.7.4".to_owned()]).unwrap();
+        assert_eq!(found, ["5.5.9", "5.6.24", "8.0.44", "9.7.4", "9.10.0"]);
     }
 
     #[test]

@@ -263,6 +263,19 @@ mod tests {
     }
 
     #[test]
+    fn a_build_whose_manifest_cannot_be_understood_is_installed_again() {
+        let root = tempfile::tempdir().unwrap();
+        let places = Places::at(root.path(), None).unwrap();
+        let folder = places.builds().join("mysql-5.6.24");
+        fs_err::create_dir(&folder).unwrap();
+        fs_err::write(folder.join("dbdyno-build.toml"), "of = \"another version\"").unwrap();
+        let own = resolve(&asked("mysql@5.6"), &places).unwrap();
+        assert!(matches!(own.source, Source::Registry(_)), "{own:?}");
+        assert_eq!(install::installed(&own, &places).unwrap(), None);
+        assert_eq!(resolve(&asked("postgres@11"), &places).unwrap().version, "11.22");
+    }
+
+    #[test]
     fn a_version_that_no_source_holds_names_both_remedies() {
         let root = tempfile::tempdir().unwrap();
         let places = Places::at(root.path(), None).unwrap();

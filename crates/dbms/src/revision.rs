@@ -5,12 +5,12 @@
 //! the revision's tree and of the command: an equal tree is built once. The repository is only
 //! read: git writes the files of a revision as an archive.
 
-use crate::{Error, Places, Result, ServerUser, folder};
+use crate::{Error, Places, Result, ServerUser, folder, leftovers::try_lock, process::GUARD};
 use fs_err as fs;
 use object::{Object, ObjectSection, ReadCache, SectionKind};
 use sha2::{Digest, Sha256};
 use std::{
-    os::unix::{fs::MetadataExt, process::CommandExt},
+    os::unix::{ffi::OsStrExt, fs::MetadataExt, process::CommandExt},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::Duration,
@@ -49,12 +49,28 @@ const DONE: &str = "built";
 const FAILED: &str = "failed";
 const LOG: &str = "log";
 const OUT: &str = "out";
+/// Held by the process that builds.
+const TURN: &str = "turn";
+
+/// Where a build keeps libraries that its program loads: engines and plugins, among others.
+const LIBRARIES: [&str; 8] = [
+    "lib",
+    "lib/mariadb/plugin",
+    "lib/mysql/plugin",
+    "lib/plugin",
+    "lib/postgresql",
+    "lib/private",
+    "lib64/mysql/plugin",
+    "lib64/plugin",
+];
 
 /// Lines of a log that a message quotes.
 const LAST_LINES: usize = 3;
 
 /// How often a build is looked at.
 const PAUSE: Duration = Duration::from_millis(50);
+
+const INTERRUPTED: &str = "the build was interrupted";
 
 impl Source {
     /// The revisions from `good` to `bad` along first parents, both included, oldest first.
@@ -108,17 +124,18 @@ impl Source {
         places.make(&above, places.readable())?;
         let own = above.join(key(&[&tree, &self.command]));
         places.make(&own, places.readable())?;
-        let out = own.join(OUT);
+        let _turn = self.turn(&own, stopped)?;
+        let (out, failed) = (own.join(OUT), own.join(FAILED));
         if own.join(DONE).exists() {
             return Ok(Built::Done(out));
         }
-        if let Ok(reason) = fs::read_to_string(own.join(FAILED)) {
+        if let Ok(reason) = fs::read_to_string(&failed) {
             return Ok(Built::Failed(reason));
         }
         let work = own.join("work");
         // What an interrupted build left.
         for left in [&work, &out].into_iter().filter(|left| left.exists()) {
-            fs::remove_dir_all(left)?;
+            folder::remove(left)?;
         }
         folder::make(&work, 0o700, None)?;
         for part in ["tree", OUT] {
@@ -127,24 +144,33 @@ impl Source {
         self.extract(&revision.commit, &work.join("tree"))?;
         folder::give(&work, places.user)?;
         let status = self.execute(&work, (&own.join(LOG), places.user), stopped)?;
-        let is_empty = || Ok::<bool, Error>(fs::read_dir(work.join(OUT))?.next().is_none());
-        let reason = match status {
-            Some(code) if code != 0 => Some(format!("the build ended with exit code {code}")),
-            None => Some("a signal ended the build".to_owned()),
-            Some(_) if is_empty()? => Some("the build left nothing in `PREFIX`".to_owned()),
-            Some(_) => None,
-        };
-        if let Some(reason) = reason {
-            fs::remove_dir_all(&work)?;
-            let reason = format!("{reason}: {}", last_lines(&own.join(LOG)));
-            fs::write(own.join(FAILED), &reason)?;
+        if let Some(why) = why_failed(status, &work.join(OUT))? {
+            folder::remove(&work)?;
+            let mut reason = format!("{why}: {}", last_lines(&own.join(LOG)));
+            // What ended it by a signal may be gone the next time.
+            if status.is_some() {
+                reason += &format!("; remove `{}` to build it again", failed.display());
+                fs::write(&failed, &reason)?;
+            }
             return Ok(Built::Failed(reason));
         }
         folder::copy_tree(&work.join(OUT), &out)?;
         fs::set_permissions(&out, std::os::unix::fs::PermissionsExt::from_mode(places.readable()))?;
-        fs::remove_dir_all(&work)?;
+        folder::remove(&work)?;
         fs::write(own.join(DONE), "")?;
         Ok(Built::Done(out))
+    }
+
+    /// Waits for the turn of a build, which another bisection may be at; it ends with the file.
+    fn turn(&self, own: &Path, stopped: &dyn Fn() -> bool) -> Result<fs::File> {
+        let turn = fs::File::create(own.join(TURN))?;
+        while !try_lock(&turn)? {
+            if stopped() {
+                return Err(self.failed(INTERRUPTED.to_owned()));
+            }
+            std::thread::sleep(PAUSE);
+        }
+        Ok(turn)
     }
 
     /// The files of a revision.
@@ -172,10 +198,12 @@ impl Source {
     ) -> Result<Option<i32>> {
         let log = fs::File::create(log)?.into_parts().0;
         let mut command = Command::new("sh");
-        command.args(["-c", &self.command]).current_dir(work.join("tree")).env_clear();
+        command.args(["-c", GUARD, "sh", "sh", "-c", &self.command]);
+        command.current_dir(work.join("tree")).env_clear();
         let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
         command.env("PATH", path).env("LC_ALL", "C").env("HOME", work);
-        command.env("PREFIX", work.join(OUT)).stdin(Stdio::null());
+        // Its input stays open as long as somebody waits for it.
+        command.env("PREFIX", work.join(OUT)).stdin(Stdio::piped());
         command.stdout(log.try_clone()?).stderr(log).process_group(0);
         if let Some(user) = user {
             command.gid(user.gid).uid(user.uid);
@@ -186,7 +214,7 @@ impl Source {
                 break Ok(status.code());
             }
             if stopped() {
-                break Err(self.failed("the build was interrupted".to_owned()));
+                break Err(self.failed(INTERRUPTED.to_owned()));
             }
             std::thread::sleep(PAUSE);
         };
@@ -225,6 +253,16 @@ impl Source {
     }
 }
 
+/// Why the end of a build is a failure, if it is one. No exit code means a signal.
+fn why_failed(status: Option<i32>, out: &Path) -> Result<Option<String>> {
+    Ok(match status {
+        Some(0) if fs::read_dir(out)?.next().is_some() => None,
+        Some(0) => Some("the build left nothing in `PREFIX`".to_owned()),
+        Some(code) => Some(format!("the build ended with exit code {code}")),
+        None => Some("a signal ended the build".to_owned()),
+    })
+}
+
 /// Ends a build with everything that it started.
 fn end_group(child: &Child) {
     let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
@@ -241,7 +279,7 @@ fn key(texts: &[&str]) -> String {
         hash.update(text.len().to_le_bytes());
         hash.update(text);
     }
-    hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&hash.finalize()[..8])
 }
 
 fn last_lines(log: &Path) -> String {
@@ -250,6 +288,35 @@ fn last_lines(log: &Path) -> String {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("; ");
     format!("{last} (log `{}`)", log.display())
+}
+
+/// SHA-256 of the code of a build: of its program, and of the libraries in its folder that the
+/// program may load. None where the program has none.
+pub fn build_sha256(folder: &Path, program: &Path) -> Option<String> {
+    let mut hash = Sha256::new();
+    hash.update(code_sha256(program)?);
+    for below in LIBRARIES {
+        let entries = fs::read_dir(folder.join(below)).into_iter().flatten().flatten();
+        let mut libraries: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        libraries.retain(|path| is_library(path));
+        libraries.sort();
+        for library in libraries {
+            hash.update(library.strip_prefix(folder).unwrap_or(&library).as_os_str().as_bytes());
+            hash.update(code_sha256(&library).unwrap_or_default());
+        }
+    }
+    Some(hexadecimal(&hash.finalize()))
+}
+
+/// `NAME.so` or `NAME.so.1`, but for links, which lead to one of these.
+fn is_library(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_named = name.ends_with(".so") || name.contains(".so.");
+    is_named && fs::symlink_metadata(path).is_ok_and(|about| about.is_file())
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// SHA-256 of what a program or library executes and reads: its sections of code and of data, and
@@ -268,7 +335,7 @@ pub fn code_sha256(file: &Path) -> Option<String> {
             any = true;
         }
     }
-    any.then(|| hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    any.then(|| hexadecimal(&hash.finalize()))
 }
 
 #[cfg(test)]
@@ -316,6 +383,7 @@ mod tests {
         for _ in 0..2 {
             let Built::Failed(reason) = build(1) else { panic!() };
             assert!(reason.contains("exit code 3") && reason.contains("building"), "{reason}");
+            assert!(reason.ends_with("/failed` to build it again"), "{reason}");
         }
         let swapped = source.revisions("HEAD", "HEAD~2").unwrap_err().to_string();
         assert!(swapped.contains("swap them"), "{swapped}");
@@ -343,11 +411,74 @@ mod tests {
     }
 
     #[test]
+    fn a_build_that_was_killed_is_built_again() {
+        let Some((lab, mut source, places)) = lab(&["a", "b"]) else { return };
+        let revisions = source.revisions("HEAD~1", "HEAD").unwrap();
+        let mark = lab.path().join("mark");
+        let mark = mark.display();
+        source.command =
+            format!("test -e {mark} && cp file \"$PREFIX\"/ && exit; touch {mark}; kill -9 $$");
+        let build = || source.build(&revisions[1], &places, &|| false).unwrap();
+        let Built::Failed(reason) = build() else { panic!() };
+        assert!(reason.starts_with("a signal ended the build"), "{reason}");
+        assert!(matches!(build(), Built::Done(_)));
+    }
+
+    #[test]
+    fn a_build_that_another_bisection_is_at_is_waited_for() {
+        let Some((_lab, source, places)) = lab(&["a", "b"]) else { return };
+        let revisions = source.revisions("HEAD~1", "HEAD").unwrap();
+        let Built::Done(out) = source.build(&revisions[1], &places, &|| false).unwrap() else {
+            panic!()
+        };
+        let turn = source.turn(out.parent().unwrap(), &|| false).unwrap();
+        let error = source.build(&revisions[1], &places, &|| true).unwrap_err().to_string();
+        assert!(error.contains("interrupted"), "{error}");
+        drop(turn);
+        assert_eq!(source.build(&revisions[1], &places, &|| true).unwrap(), Built::Done(out));
+    }
+
+    #[test]
+    fn a_build_does_not_outlive_whoever_waits_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (begun, ended) = (folder.path().join("begun"), folder.path().join("ended"));
+        let script = format!("touch {}; sleep 60; touch {}", begun.display(), ended.display());
+        let mut command = Command::new("sh");
+        command.args(["-c", GUARD, "sh", "sh", "-c", &script]).process_group(0);
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+        let input = child.stdin.take();
+        while !begun.exists() {
+            std::thread::sleep(PAUSE);
+        }
+        drop(input);
+        assert_eq!(child.wait().unwrap().code(), None, "a signal ended it");
+        assert!(!ended.exists());
+    }
+
+    #[test]
     fn code_is_the_same_without_what_is_not_executed() {
         let own = std::env::current_exe().unwrap();
         let hash = code_sha256(&own).unwrap();
         assert_eq!(code_sha256(&own), Some(hash));
         let text = tempfile::NamedTempFile::new().unwrap();
         assert_eq!(code_sha256(text.path()), None);
+    }
+
+    #[test]
+    fn an_engine_in_a_library_is_a_part_of_the_code_of_a_build() {
+        let own = std::env::current_exe().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let plugins = folder.path().join("lib/mysql/plugin");
+        fs::create_dir_all(&plugins).unwrap();
+        let hash = || build_sha256(folder.path(), &own).unwrap();
+        let without = hash();
+        fs::copy("/bin/sh", plugins.join("ha_rocksdb.so")).unwrap();
+        let with = hash();
+        assert_ne!(with, without);
+        fs::write(plugins.join("notes"), "what is no library is no code").unwrap();
+        assert_eq!(hash(), with);
+        fs::copy(&own, plugins.join("ha_rocksdb.so")).unwrap();
+        assert_ne!(hash(), with);
+        assert_eq!(build_sha256(folder.path(), &plugins.join("notes")), None);
     }
 }

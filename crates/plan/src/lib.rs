@@ -55,6 +55,7 @@ pub use limits::NAME_MAX;
 pub use notes::{NOTES, notes_in};
 pub use phases::in_names;
 pub use render::render;
+pub use source::is_path;
 pub use suggest::hint;
 pub use wire::{
     suite::{Length, Preset, Suite, SuiteOrder, SuitePhase},

@@ -110,7 +110,7 @@ fn read_text(path: &Path) -> Result<String, String> {
 }
 
 /// Whether a reference is a path and not a name of the catalog.
-pub(crate) fn is_path(text: &str) -> bool {
+pub fn is_path(text: &str) -> bool {
     text.contains('/') || text.ends_with(".toml") || is_lua(text)
 }
 

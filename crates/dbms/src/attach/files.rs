@@ -8,6 +8,9 @@ use model::{
 };
 use std::path::{Path, PathBuf};
 
+/// What clients of MySQL and MariaDB call the host that they are on.
+const LOCAL: &str = "localhost";
+
 /// Groups of an option file that are every client's.
 const GROUPS: &[&str] = &["client", "client-server", "client-mariadb"];
 
@@ -51,8 +54,8 @@ pub(super) fn of_options(path: &Path) -> Result<Known> {
     let text = fs::read_to_string(path)?;
     let (mut known, mut tls) = (Known::default(), KnownTls::default());
     for (name, value) in entries(&text, &|group| GROUPS.contains(&group)) {
-        let value = unquoted(value);
-        match name.replace('-', "_").as_str() {
+        let value = &option(value);
+        match uncommented(name).replace('-', "_").as_str() {
             "host" => known.host = Some(value.to_owned()),
             "port" => known.port = Some(port(path, value)?),
             "socket" => known.socket = Some(value.into()),
@@ -63,18 +66,21 @@ pub(super) fn of_options(path: &Path) -> Result<Known> {
             "ssl_key" => tls.files().key = Some(value.into()),
             "ssl_mode" if value.eq_ignore_ascii_case("disabled") => tls.is_off = true,
             "skip_ssl" => tls.is_off = true,
-            "ssl" if ["0", "off", "false"].contains(&value) => tls.is_off = true,
+            "ssl" if is_off(value) => tls.is_off = true,
             "skip_ssl_verify_server_cert" | "disable_ssl_verify_server_cert" => {
                 tls.files().check = CertificateCheck::Nothing;
             }
-            "ssl_verify_server_cert" if ["0", "off", "false"].contains(&value) => {
+            "ssl_verify_server_cert" if is_off(value) => {
                 tls.files().check = CertificateCheck::Nothing;
             }
             _ => {}
         }
     }
-    if known.host.is_some() {
-        known.socket = None;
+    // As for the clients of these servers, a socket is how the server of this host is reached.
+    match (known.host.as_deref(), &known.socket) {
+        (Some(LOCAL), Some(_)) => known.host = None,
+        (Some(_), _) => known.socket = None,
+        (None, _) => {}
     }
     known.tls = tls.resolved();
     Ok(known)
@@ -149,9 +155,51 @@ fn entries<'a>(
     found.into_iter()
 }
 
-fn unquoted(value: &str) -> &str {
-    ['"', '\'']
-        .into_iter()
-        .find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote))
-        .unwrap_or(value)
+fn is_off(value: &str) -> bool {
+    ["0", "off", "false"].iter().any(|off| value.eq_ignore_ascii_case(off))
+}
+
+/// A value of an option file, without comment and quotes, and with what its escapes stand for.
+fn option(value: &str) -> String {
+    let plain = uncommented(value);
+    let unquoted =
+        ['"', '\''].into_iter().find_map(|quote| plain.strip_prefix(quote)?.strip_suffix(quote));
+    unescaped(unquoted.unwrap_or(plain))
+}
+
+/// The text before a `#` outside of quotes.
+fn uncommented(text: &str) -> &str {
+    let (mut quote, mut is_escaped) = (None, false);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '#' if quote.is_none() => return text[..at].trim_end(),
+            '"' | '\'' if !is_escaped && quote.is_none() => quote = Some(letter),
+            '"' | '\'' if !is_escaped && quote == Some(letter) => quote = None,
+            _ => {}
+        }
+        is_escaped = quote.is_some() && letter == '\\' && !is_escaped;
+    }
+    text
+}
+
+/// A text whose escapes are read as servers' own clients do; an unknown one stays as it is.
+fn unescaped(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        if letter != '\\' {
+            plain.push(letter);
+            continue;
+        }
+        match letters.next() {
+            Some('n') => plain.push('\n'),
+            Some('t') => plain.push('\t'),
+            Some('r') => plain.push('\r'),
+            Some('b') => plain.push('\u{8}'),
+            Some('s') => plain.push(' '),
+            Some(known @ ('"' | '\'' | '\\')) => plain.push(known),
+            other => plain.extend(['\\'].into_iter().chain(other)),
+        }
+    }
+    plain
 }

@@ -2,7 +2,7 @@
 
 use super::{known, refused};
 use crate::Result;
-use model::attach::Attach;
+use model::{attach::Attach, escape};
 use std::{
     io::{self, Read, Write},
     net::{TcpStream, ToSocketAddrs},
@@ -37,8 +37,11 @@ pub fn product_of(attach: &Attach) -> Result<&'static str> {
         (None, None) => return Err(refused(attach, "neither `host` nor `socket` is known")),
     };
     match asked {
-        Ok(Some(product)) => Ok(product),
-        Ok(None) => Err(refused(
+        Ok(Heard::Product(product)) => Ok(product),
+        Ok(Heard::Refusal(said)) => {
+            Err(refused(attach, &format!("the server takes no connection and says `{said}`")))
+        }
+        Ok(Heard::Other) => Err(refused(
             attach,
             "what listens there greets as none of `mysql`, `mariadb`, `postgres`: name it by \
              `product` in `[servers.NAME]`, beside `attach`",
@@ -50,17 +53,25 @@ pub fn product_of(attach: &Attach) -> Result<&'static str> {
     }
 }
 
-fn over_socket(socket: &Path) -> io::Result<Option<&'static str>> {
+/// What was heard of whoever listens.
+enum Heard {
+    Product(&'static str),
+    /// Why a server of MySQL or MariaDB does not greet.
+    Refusal(String),
+    Other,
+}
+
+fn over_socket(socket: &Path) -> io::Result<Heard> {
     // Only Postgres is named by the folder of its socket.
     if socket.is_dir() {
-        return Ok(Some("postgres"));
+        return Ok(Heard::Product("postgres"));
     }
     let stream = UnixStream::connect(socket)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     asked(stream)
 }
 
-fn over_network(host: &str, port: Option<u16>) -> io::Result<Option<&'static str>> {
+fn over_network(host: &str, port: Option<u16>) -> io::Result<Heard> {
     let ports: Vec<u16> = port.map_or(USUAL_PORTS.to_vec(), |port| vec![port]);
     let mut last = io::Error::from(io::ErrorKind::NotFound);
     for port in ports {
@@ -77,17 +88,24 @@ fn over_network(host: &str, port: Option<u16>) -> io::Result<Option<&'static str
     Err(last)
 }
 
-fn asked(mut stream: impl Read + Write) -> io::Result<Option<&'static str>> {
+fn asked(mut stream: impl Read + Write) -> io::Result<Heard> {
     let mut greeting = [0; GREETING_BYTES];
     match stream.read(&mut greeting) {
-        Ok(length) => return Ok(greets_as(&greeting[..length])),
+        Ok(length) => {
+            let said = &greeting[..length];
+            let otherwise = || refusal(said).map_or(Heard::Other, Heard::Refusal);
+            return Ok(greets_as(said).map_or_else(otherwise, Heard::Product));
+        }
         Err(error) if is_timeout(&error) => {}
         Err(error) => return Err(error),
     }
     stream.write_all(&TLS_REQUEST)?;
     let mut answer = [0; 1];
     stream.read_exact(&mut answer)?;
-    Ok([b"S", b"N"].contains(&&answer).then_some("postgres"))
+    Ok(match &answer {
+        b"S" | b"N" => Heard::Product("postgres"),
+        _ => Heard::Other,
+    })
 }
 
 /// MySQL and MariaDB: a packet's head, version 10 of the protocol, the server's version.
@@ -96,6 +114,16 @@ pub(super) fn greets_as(greeting: &[u8]) -> Option<&'static str> {
     let version = said.get(1..)?.split(|byte| *byte == 0).next()?;
     let is_mariadb = version.windows(7).any(|part| part.eq_ignore_ascii_case(b"mariadb"));
     Some(if is_mariadb { "mariadb" } else { "mysql" })
+}
+
+/// What MySQL and MariaDB say where they do not greet, such as that there are too many connections:
+/// a packet's head, the mark of an error, its number, and its text.
+pub(super) fn refusal(greeting: &[u8]) -> Option<String> {
+    let said = greeting.get(4..).filter(|said| said.first() == Some(&0xff))?.get(3..)?;
+    let text = String::from_utf8_lossy(said);
+    // Some put the state of SQL before it.
+    let plain = text.strip_prefix('#').and_then(|rest| rest.get(5..)).unwrap_or(&text);
+    (!plain.is_empty()).then(|| escape::terminal(plain))
 }
 
 fn is_timeout(error: &io::Error) -> bool {

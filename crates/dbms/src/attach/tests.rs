@@ -1,7 +1,8 @@
 //! Addresses, passwords and certificates from keys and files.
 
 use super::*;
-use greeting::greets_as;
+use greeting::{greets_as, refusal};
+use model::escape;
 
 fn written(folder: &tempfile::TempDir, name: &str, text: &str) -> PathBuf {
     let path = folder.path().join(name);
@@ -83,6 +84,14 @@ fn option_files_and_services_say_what_the_experiment_does_not() {
     assert_eq!(target.endpoint, Endpoint::Address { host: "db".to_owned(), port: 1 });
     assert_eq!(target.user, "you");
 
+    let here = "[client]\nuser = me # the tester\npassword = 'a#b' # it\nhost=localhost\n\
+                socket=/run/my.sock\n";
+    let file = written(&folder, "here.cnf", here);
+    let attach = Attach { defaults_file: Some(file), ..Attach::default() };
+    let target = enter(&attach, "mysql").unwrap();
+    assert_eq!(target.endpoint, Endpoint::Socket("/run/my.sock".into()));
+    assert_eq!((target.user.as_str(), target.password.reveal()), ("me", "a#b"));
+
     let text = "[a]\nhost=/run/pg\n\n[b]\nhost=db\nport=5433\ndbname=app\nsslmode=disable\n\
                 sslrootcert=/ca.pem\n";
     let path = Path::new("/pg_service.conf");
@@ -96,6 +105,24 @@ fn option_files_and_services_say_what_the_experiment_does_not() {
 }
 
 #[test]
+fn values_of_option_files_are_read_as_by_clients_of_their_servers() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = |written_value: &str, expected: &str| {
+        let text = format!("[client]\npassword={written_value}\n");
+        let known = files::of_options(&written(&folder, "my.cnf", &text)).unwrap();
+        assert_eq!(known.password.reveal(), expected, "{written_value}");
+    };
+    check("a b", "a b");
+    check("a#b", "a");
+    check("\"a#b\"", "a#b");
+    check("'it''s' # not b", "it''s");
+    check("\"a \\\"#\\\" b\"", "a \"#\" b");
+    check("a\\\\b\\sc", "a\\b c");
+    check("a\\qb\\", "a\\qb\\");
+    check("", "");
+}
+
+#[test]
 fn a_greeting_tells_the_product() {
     let check = |version: &[u8], expected: Option<&str>| {
         let greeting = [&[74, 0, 0, 0, 10], version, &[0, 1, 2]].concat();
@@ -103,6 +130,11 @@ fn a_greeting_tells_the_product() {
     };
     check(b"9.7.4", Some("mysql"));
     check(b"5.5.5-10.11.6-MariaDB-log", Some("mariadb"));
+    let refused = |said: &[u8]| refusal(&[b"\x17\0\0\0\xff\x10\x04", said].concat());
+    assert_eq!(refused(b"Too many connections").as_deref(), Some("Too many connections"));
+    assert_eq!(refused(b"#08004Too many").as_deref(), Some("Too many"));
+    assert_eq!(refused(b"a\x1b[2J").as_deref(), Some(escape::terminal("a\u{1b}[2J").as_str()));
+    assert_eq!((refusal(b"HTTP/1.1 400"), refusal(b"\x01\0\0\0\xff")), (None, None));
     assert_eq!(greets_as(b"HTTP/1.1 400"), None);
     assert_eq!(greets_as(b""), None);
 }

@@ -125,7 +125,7 @@ pub(crate) fn installed(order: &Order, places: &Places) -> Result<Option<Install
 fn in_cache(order: &Order, inputs: &Inputs, places: &Places) -> Result<Option<Installed>> {
     let folder = inputs.folder(order, places);
     // One that somebody else could change is as good as none.
-    let is_complete = folder::is_ours(&folder) && Manifest::read(&folder)?.is_some();
+    let is_complete = folder::is_ours(&folder) && Manifest::of_cached(&folder).is_some();
     if !is_complete {
         return Ok(None);
     }
@@ -165,8 +165,9 @@ fn compiled(
     let known = Known { tree: &order.tree, identity: &inputs.identity, places: work.places };
     let to = Destination { scratch: &work.scratch(), folder: &work.tree() };
     let downloads = source::of(&order.tree)?.unpack(&known, &to)?;
-    // Whatever mode it came with: it may be nobody else's.
+    // Whatever modes it came with: it may be nobody else's, and steps write into it.
     work.places.make(&work.tree(), 0o700)?;
+    folder::make_writable(&work.tree())?;
     let (way, place) = way(order, &work.tree())?;
     let log = work.log(&format!("{}-{}", order.server, inputs.key));
     let stage = work.stage();
@@ -275,7 +276,7 @@ impl Made<'_> {
     ) -> Result<Installed> {
         let Self { order, out, target, log } = self;
         if target.exists() {
-            fs::remove_dir_all(target)?;
+            folder::remove(target)?;
         }
         let owner = folder::copy_tree(out, target)?;
         if places.user.is_some_and(|user| user.uid != owner.uid) {
@@ -318,7 +319,7 @@ impl Made<'_> {
             Ok(found)
         };
         complete().inspect_err(|_| {
-            let _ = fs::remove_dir_all(target);
+            let _ = folder::remove(target);
         })
     }
 }

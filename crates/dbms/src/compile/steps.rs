@@ -4,7 +4,7 @@
 use super::{Compilers, Order, compiler::PATH, work::Work};
 use crate::{
     CompileError, Error, Result,
-    process::{ended_within, open},
+    process::{GUARD, ended_within, open},
 };
 use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt;
@@ -57,11 +57,6 @@ pub(super) struct Folders<'a> {
 const LOOK: Duration = Duration::from_millis(200);
 /// How often a long step reports its progress.
 const TOLD: Duration = Duration::from_secs(15);
-
-/// Executes its arguments, and kills the group of processes when its input ends: that is when
-/// whoever holds the other end lets go of it, or dies.
-const GUARD: &str =
-    "exec 3<&0 </dev/null; { read -r _ <&3; kill -KILL 0; } & exec 3<&-; exec \"$@\"";
 
 impl Steps<'_> {
     pub(super) fn run(&self, folders: &Folders<'_>, watch: &mut Watch<'_>) -> Result<()> {

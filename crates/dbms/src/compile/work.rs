@@ -1,7 +1,7 @@
 //! The folder where a build is compiled, and who may do what in it.
 
 use super::Watch;
-use crate::{Error, Places, Result, folder};
+use crate::{Error, Places, Result, folder, leftovers::try_lock};
 use fs_err as fs;
 use std::{path::PathBuf, time::Duration};
 
@@ -21,7 +21,7 @@ impl<'a> Work<'a> {
         let root = places.compile_folder()?;
         let turn = fs::File::create(root.join("turn"))?;
         let mut is_told = false;
-        while turn.file().try_lock().is_err() {
+        while !try_lock(&turn)? {
             if !is_told {
                 watch.say(&format!("{label} waits for another build"));
                 is_told = true;
@@ -81,7 +81,7 @@ impl<'a> Work<'a> {
 
     fn remove(&self) -> Result<()> {
         for folder in [self.tree(), self.stage(), self.home(), self.scratch()] {
-            match fs::remove_dir_all(&folder) {
+            match folder::remove(&folder) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     return Err(Error::File(error));
                 }

@@ -339,7 +339,7 @@ impl Dbms for Postgres {
 }
 
 fn quoted(path: &Path) -> String {
-    format!("'{}'", path.display().to_string().replace('\'', "''"))
+    format!("'{}'", path.display().to_string().replace('\\', "\\\\").replace('\'', "''"))
 }
 
 /// Whether this build knows a setting. Its own description leaves out some, which are then asked

@@ -14,9 +14,16 @@ use std::{
 
 pub(super) struct Git;
 
-/// Branches, tags, and what is checked out.
-const REFERENCES: [&str; 3] =
-    ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", "+HEAD:refs/dbdyno/HEAD"];
+/// Branches, tags, what a copy knows of the branches of others, and what is checked out.
+const REFERENCES: [&str; 4] = [
+    "+refs/heads/*:refs/heads/*",
+    "+refs/tags/*:refs/tags/*",
+    "+refs/remotes/*:refs/remotes/*",
+    "+HEAD:refs/dbdyno/HEAD",
+];
+
+/// Digits of a whole commit, by SHA-1 and by SHA-256.
+const COMMIT: [usize; 2] = [40, 64];
 
 /// Trees come out as they were committed.
 const ATTRIBUTES: &str =
@@ -43,8 +50,7 @@ impl Kind for Git {
         self.check(tree)?;
         let mirror = Mirror::open(tree, places)?;
         // A commit that is there stays what it is; a branch moves.
-        let is_exact = tree.revision.len() >= 40;
-        let commit = match mirror.commit().filter(|_| is_exact) {
+        let commit = match mirror.commit().filter(|_| is_commit(&tree.revision)) {
             Some(commit) => commit,
             None => mirror.update()?,
         };
@@ -114,6 +120,21 @@ fn check_revision(tree: &Tree, folder: &Path) -> Result<()> {
     }
 }
 
+/// Whether a revision is a commit by all of its digits, which a long name of a branch is not.
+fn is_commit(revision: &str) -> bool {
+    COMMIT.contains(&revision.len()) && revision.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// A revision as the repository of dbdyno's own calls it: `HEAD`, `HEAD~1` or `HEAD^2` are those of
+/// the user's.
+fn named_here(revision: &str) -> String {
+    let own = revision.strip_prefix("HEAD");
+    match own.filter(|rest| rest.is_empty() || rest.starts_with(['~', '^', '@'])) {
+        Some(rest) => format!("refs/dbdyno/HEAD{rest}"),
+        None => revision.to_owned(),
+    }
+}
+
 fn no_revision(tree: &Tree) -> Error {
     refused(tree, "has no such revision; name a tag, a branch or a commit")
 }
@@ -153,11 +174,7 @@ impl<'a> Mirror<'a> {
 
     /// The commit that is meant, if it is there.
     fn commit(&self) -> Option<String> {
-        let revision = match self.tree.revision.strip_prefix("HEAD") {
-            Some(rest) => format!("refs/dbdyno/HEAD{rest}"),
-            None => self.tree.revision.clone(),
-        };
-        let revision = format!("{revision}^{{commit}}");
+        let revision = format!("{}^{{commit}}", named_here(&self.tree.revision));
         let words = ["rev-parse", "--verify", "--quiet", "--end-of-options", &revision];
         let text = self.run(&words).ok()?;
         text.lines().last().map(|line| line.trim().to_owned())
@@ -165,8 +182,9 @@ impl<'a> Mirror<'a> {
 
     /// The same after a look at the user's repository.
     fn update(&self) -> Result<String> {
-        let mut words = vec!["fetch", "--quiet", "--force", "--no-write-fetch-head", "--"];
-        words.push(&self.address);
+        // A branch that is gone may not be taken for one, nor be in the way of another.
+        let mut words = vec!["fetch", "--quiet", "--force", "--prune", "--no-write-fetch-head"];
+        words.extend(["--", &self.address]);
         words.extend(REFERENCES);
         self.run(&words)?;
         self.commit().ok_or_else(|| no_revision(self.tree))

@@ -8,6 +8,7 @@ use crate::{
     package::Release,
     setup::{Setup, Step},
     state,
+    value::same_value,
     version::{numbers, setting_value},
 };
 use fs_err as fs;
@@ -195,11 +196,10 @@ impl<M: Member> Dbms for M {
 
     // As published; MyRocks has its log among them.
     fn size(&self, config: &Config, version: &str) -> Size {
-        let setting = config.settings.iter().rev().find(|s| s.name == "innodb_file_per_table");
+        let is_own = |setting: &&Setting| plain(&setting.name) == "innodb_file_per_table";
         let by_default = numbers(version) < vec![5, 6];
-        let shared = setting.map_or(by_default, |setting| {
-            ["0", "OFF"].contains(&setting.value.to_uppercase().as_str())
-        });
+        let set = config.settings.iter().rev().find(is_own);
+        let shared = set.map_or(by_default, |one| same_value("off", setting_value(one, version)));
         Size::Files(match (has_engine(config, "rocksdb"), shared) {
             (true, _) => ROCKSDB_FILES,
             (false, true) => INNODB_SHARED_FILES,
@@ -325,6 +325,11 @@ fn written(value: &str) -> Cow<'_, str> {
     }
 }
 
+/// The same of a path, where folders of users may be called anything.
+fn written_path(path: &Path) -> String {
+    written(&path.display().to_string()).into_owned()
+}
+
 /// The settings that no server starts without, then those of the configuration.
 fn render(setup: &Setup<'_>) -> Rendered {
     let launch = &setup.launch;
@@ -333,19 +338,19 @@ fn render(setup: &Setup<'_>) -> Rendered {
     let mut set = |name: &str, value: &dyn std::fmt::Display| {
         text.push_str(&format!("{name} = {value}\n"));
     };
-    set("basedir", &layout.base.display());
-    set("datadir", &launch.data.display());
-    set("tmpdir", &setup.temporary.display());
-    set("socket", &setup.sockets.join("s").display());
-    set("pid_file", &setup.sockets.join("pid").display());
+    set("basedir", &written_path(&layout.base));
+    set("datadir", &written_path(launch.data));
+    set("tmpdir", &written_path(&setup.temporary));
+    set("socket", &written_path(&setup.sockets.join("s")));
+    set("pid_file", &written_path(&setup.sockets.join("pid")));
     if let Some(share) = &layout.share {
-        set("lc_messages_dir", &share.display());
+        set("lc_messages_dir", &written_path(share));
         if share.join("charsets").is_dir() {
-            set("character_sets_dir", &share.join("charsets").display());
+            set("character_sets_dir", &written_path(&share.join("charsets")));
         }
     }
     if let Some(plugins) = &layout.plugins {
-        set("plugin_dir", &plugins.display());
+        set("plugin_dir", &written_path(plugins));
     }
     set("local_infile", &1);
     if initialises_itself(setup) {

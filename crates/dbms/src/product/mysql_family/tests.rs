@@ -12,6 +12,25 @@ fn values_are_quoted_where_an_option_file_would_cut_them() {
     check("a\\tb", "\"a\\\\tb\"");
     check("'a # b'", "'a # b'");
     check("", "");
+    let path = |text: &str| written_path(Path::new(text));
+    assert_eq!(path("/builds/a b"), "/builds/a b");
+    assert_eq!(path("/builds/a#1/mysql"), "\"/builds/a#1/mysql\"");
+}
+
+#[test]
+fn tables_share_a_file_where_that_is_asked_for_in_any_way() {
+    let check = |name: &str, value: &str, version: &str, expected: &'static [&'static str]| {
+        let (name, value) = (name.to_owned(), value.to_owned());
+        let settings = vec![Setting { name, value, ..Setting::default() }];
+        let config = Config { settings, ..Config::default() };
+        let size = crate::find("mysql").unwrap().size(&config, version);
+        assert_eq!(size, Size::Files(expected));
+    };
+    check("innodb_file_per_table", "OFF", "9.7.4", INNODB_SHARED_FILES);
+    check("innodb-file-per-table", "0", "9.7.4", INNODB_SHARED_FILES);
+    check("innodb_file_per_table", "false", "9.7.4", INNODB_SHARED_FILES);
+    check("innodb-file-per-table", "1", "5.5.9", INNODB_FILES);
+    check("sync_binlog", "0", "5.5.9", INNODB_SHARED_FILES);
 }
 
 #[test]

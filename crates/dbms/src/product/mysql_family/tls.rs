@@ -1,5 +1,6 @@
 //! How MySQL and MariaDB encrypt connections.
 
+use super::written_path;
 use crate::{Installed, certificate::Certificate, version::numbers};
 use std::path::Path;
 
@@ -14,8 +15,8 @@ pub(super) fn settings(
     let versions = if is_old { "TLSv1.2" } else { "TLSv1.2,TLSv1.3" };
     vec![
         ("ssl", "1".to_owned()),
-        ("ssl_cert", file.display().to_string()),
-        ("ssl_key", key.display().to_string()),
+        ("ssl_cert", written_path(file)),
+        ("ssl_key", written_path(key)),
         ("tls_version", versions.to_owned()),
     ]
 }

@@ -175,3 +175,44 @@ fn a_revision_is_found_by_its_tag_or_its_name_and_comes_out_as_it_was_committed(
     check(&folder.join("below"), "v1", none);
     check(bench.root.path(), "v1", none);
 }
+
+#[test]
+fn branches_move_vanish_and_may_be_called_as_commits_or_heads_are() {
+    if Command::new("git").arg("--version").output().is_err() {
+        println!("skipped: there is no git");
+        return;
+    }
+    let bench = bench();
+    let folder = bench.root.path().join("repository");
+    fs::create_dir(&folder).unwrap();
+    git(&folder, &["init", "--quiet", "."]);
+    let commit = |text: &str| {
+        fs::write(folder.join("a.c"), text).unwrap();
+        git(&folder, &["add", "."]);
+        git(&folder, &["commit", "--quiet", "-m", text]);
+        git(&folder, &["rev-parse", "HEAD"])
+    };
+    let found = |revision: &str| {
+        let tree = tree("git", &folder, revision);
+        of(&tree).unwrap().identify(&tree, &bench.places).map(|identity| identity.revision)
+    };
+    let long = "a-branch-whose-name-is-longer-than-a-whole-commit-is";
+    let first = commit("one");
+    git(&folder, &["checkout", "--quiet", "-b", long]);
+    assert_eq!(found(long).unwrap(), first);
+    let second = commit("two");
+    assert_eq!(found(long).unwrap(), second);
+    git(&folder, &["branch", "HEADERS", &first]);
+    assert_eq!(found("HEADERS").unwrap(), first);
+    assert_eq!(found("HEAD~1").unwrap(), first);
+    // A folder of branches in the place of a branch.
+    git(&folder, &["branch", "-D", "HEADERS"]);
+    git(&folder, &["branch", "HEADERS/new", &second]);
+    assert_eq!(found("HEADERS/new").unwrap(), second);
+    // What a copy has of others, by its name and by its commit.
+    let third = commit("three");
+    git(&folder, &["update-ref", "refs/remotes/origin/main", &third]);
+    git(&folder, &["reset", "--quiet", "--hard", &second]);
+    assert_eq!(found("origin/main").unwrap(), third);
+    assert_eq!(found(&third).unwrap(), third);
+}
