@@ -109,9 +109,21 @@ fn page(
 ) -> anyhow::Result<HistoryPage> {
     runs.sort_by_key(|run| run.info.started_us);
     let mut compared = Vec::with_capacity(runs.len());
-    for run in &runs {
-        compared.push((session(run)?, comparison(run)?));
-    }
+    runs.retain(|run| match session(run).and_then(|session| Ok((session, comparison(run)?))) {
+        Ok(one) => {
+            compared.push(one);
+            true
+        }
+        Err(error) => {
+            warnings.push(format!("run {} is left out: {error:#}", run.info.id));
+            false
+        }
+    });
+    anyhow::ensure!(
+        !runs.is_empty(),
+        "no run of `{name}` can be compared: {}",
+        warnings.join("; ")
+    );
     choose(&mut compared, wanted)?;
     warnings.extend(unlike(&runs));
     let history = analysis::history::history(name, compared, &wanted.metrics, wanted.quantity);

@@ -424,7 +424,11 @@ impl Bisection<'_> {
             all.extend(self.blocks(&finished.comparison, &plan, metric).unwrap_or_default());
             let shown = evidence(metric, &all);
             attempt += 1;
-            match (Look::at(shown.as_ref(), attempt, state.has_decided()), shown) {
+            let look = match state.has_decided() {
+                true => Look::Enough,
+                false => Look::at(shown.as_ref(), attempt),
+            };
+            match (look, shown) {
                 (Look::Enough, _) => {
                     let labels = plan.subjects.iter().map(|subject| subject.label.clone());
                     return Ok((shown, finished.run, labels.collect()));
@@ -450,10 +454,9 @@ enum Look {
 }
 
 impl Look {
-    /// After so many runs of them; `has_decided` says whether a probe has told the ends apart.
-    fn at(shown: Option<&Evidence>, runs: usize, has_decided: bool) -> Self {
+    /// After so many runs of them, where no probe has told the ends apart.
+    fn at(shown: Option<&Evidence>, runs: usize) -> Self {
         match shown {
-            _ if has_decided => Self::Enough,
             Some(shown) if shown.ends_differ => Self::Enough,
             Some(_) if runs < TRIES => Self::Again,
             Some(_) => Self::Alike,
@@ -510,15 +513,13 @@ mod tests {
         let probe = |bad: f64| Probe { good: 10.0, bad, candidate: bad };
         let of = |values: [f64; 4]| evidence(metric, &values.map(probe));
         let (changed, equal) = (of([20.0, 20.1, 20.2, 20.1]), of([10.1, 9.9, 10.2, 9.8]));
-        let check = |shown: Option<Evidence>, runs: usize, has_decided: bool, expected: Look| {
-            assert_eq!(Look::at(shown.as_ref(), runs, has_decided), expected, "{shown:?}");
+        let check = |shown: Option<Evidence>, runs: usize, expected: Look| {
+            assert_eq!(Look::at(shown.as_ref(), runs), expected, "{shown:?}");
         };
-        check(changed, 1, false, Look::Enough);
-        check(equal, 1, false, Look::Again);
-        check(equal, TRIES, false, Look::Alike);
-        check(None, 1, false, Look::Nothing);
-        check(equal, 1, true, Look::Enough);
-        check(None, 1, true, Look::Enough);
+        check(changed, 1, Look::Enough);
+        check(equal, 1, Look::Again);
+        check(equal, TRIES, Look::Alike);
+        check(None, 1, Look::Nothing);
     }
 
     #[test]

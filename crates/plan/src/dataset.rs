@@ -22,7 +22,8 @@ pub(crate) fn look(layers: &mut Layers) -> Result<Option<VectorFile>, Error> {
         if given > has || (name == "dimensions" && given != has) {
             let shown = named.display();
             let reason = format!(
-                "`{name}` is {given}, and `{shown}` has {has}; leave it out to take what the file has"
+                "`{name}` is {given}, and `{shown}` has {has}; leave it out to take what the file \
+                 has"
             );
             return Err(invalid(&["parameters", name], reason));
         }

@@ -34,6 +34,7 @@ use model::{
     size,
     subject::{Config, Setting, Subject},
 };
+use std::collections::BTreeSet;
 
 const LOAD_ROWS_PER_SECOND: f64 = 80_000.0;
 /// Of a subject, around its load: it is initialized, tried and filled.
@@ -115,7 +116,8 @@ pub fn seconds(plan: &Plan, versions: &dyn Versions, emulation: Emulation) -> f6
     let data = row_bytes * PAGE_FILL;
     let counted = counted(plan);
     let costs = Costs { plan, growth: &growth, engines: &engines, data, emulation, counted };
-    let blocks = plan.blocks.iter().map(|block| schedule::steps(plan, block, &operations));
+    let steps = |block| schedule::steps(plan, block, &operations, &BTreeSet::new());
+    let blocks = plan.blocks.iter().map(steps);
     (loading + blocks.map(|steps| costs.of_block(&steps)).sum::<f64>()).round()
 }
 

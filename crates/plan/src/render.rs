@@ -62,9 +62,12 @@ fn data(schema: &Schema) -> String {
     let copies: u64 = tables.iter().map(|table| table.copies).sum();
     let name = &schema.name;
     let count = counted(copies, "table");
+    let mut files = tables.iter().filter_map(|table| table.coded.as_ref()?.dataset.as_ref());
+    let from = files.next().map(|file| format!(" from `{}`", file.path.display()));
+    let from = from.unwrap_or_default();
     match tables.as_slice() {
         [first, others @ ..] if others.iter().all(|other| other.rows == first.rows) => {
-            format!("{name}, {count} of {}", counted(first.rows, "row"))
+            format!("{name}, {count} of {}{from}", counted(first.rows, "row"))
         }
         _ => {
             // Counts are bounded, so their sum is no rounded number.

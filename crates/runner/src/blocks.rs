@@ -5,7 +5,7 @@ use crate::{
     block::{calibrate, maintenance, template},
     host::files,
     intruders::intruders,
-    judge::Pace,
+    judge::{Look, Pace},
     ledger::Activity,
     rounds::{self, Repeated},
     run::{PERMITTED_BLOCKS, Run, slices_per_trial},
@@ -81,9 +81,10 @@ fn look(run: &mut Run<'_>, blocks: u32, index: usize) -> Result<Next, Error> {
             Some(format!("the run ended after {}: all is decided", counted(blocks, "block")));
         return Ok(Next::End);
     }
-    if schedule::may_leave(run.plan) {
-        run.look = found;
-    }
+    let plan = run.plan;
+    let left = |decided| schedule::left(plan, decided);
+    run.look =
+        Look { decided: left(&found.decided), counted: left(&found.counted), ..Look::default() };
     Ok(Next::Block)
 }
 
@@ -159,7 +160,7 @@ fn execute(run: &mut Run<'_>, open: &Open<'_>, repeated: &mut Repeated) -> Resul
     let is_open = |step: &Step| {
         !run.is_decided(step) && step.subject().is_none_or(|one| open.subjects.contains(&one))
     };
-    let steps = schedule::steps(run.plan, open.block, &operations).into_iter();
+    let steps = schedule::steps(run.plan, open.block, &operations, &run.look.decided).into_iter();
     let steps: Vec<Step> = steps.filter(is_open).collect();
     for group in steps.chunk_by(|one, next| one.goes_beside(next) || one.is_same_round(next)) {
         // What has done all its slices ends in peace.

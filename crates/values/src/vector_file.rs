@@ -1,6 +1,7 @@
-//! Vectors of a file in the layout of ann-benchmarks (<https://github.com/erikbern/ann-benchmarks>):
-//! HDF5 with the datasets `train` (what is loaded), `test` (the queries), and, of each query,
-//! `neighbors` and `distances` of the nearest rows, nearest first.
+//! Vectors of a file in the layout of ann-benchmarks
+//! (<https://github.com/erikbern/ann-benchmarks>): HDF5 with the datasets `train` (what is loaded),
+//! `test` (the queries), and, of each query, `neighbors` and `distances` of the nearest rows,
+//! nearest first.
 
 use hdf5_reader::{Dataset, Hdf5File, SliceInfo, SliceInfoElem, storage::FileStorage};
 use serde::{Deserialize, Serialize};

@@ -26,8 +26,8 @@ pub(crate) const NO_TLS: &str =
     "the server offers no TLS (one in `attach` is entered without by `tls = \"off\"`)";
 
 /// Why a password is not sent as it is written where others may read it.
-pub(crate) const CLEAR_PASSWORD: &str = "the server asks for the password in the clear over TCP without TLS, which is refused; enter \
-     it over TLS, or give the account another kind of login";
+pub(crate) const CLEAR_PASSWORD: &str = "the server asks for the password in the clear over TCP \
+     without TLS, which is refused; enter it over TLS, or give the account another kind of login";
 
 /// Bytes read at once, before they are decrypted.
 const CIPHER_BYTES: usize = 64 * 1024;

@@ -9,6 +9,7 @@ use crate::{
     record::SliceState,
     schema::Table,
 };
+use std::collections::BTreeSet;
 
 /// Number, beyond all rounds, of the stretch that instruments that disturb observe, and of the
 /// search for its length.
@@ -17,13 +18,19 @@ const FINDING: usize = OBSERVED + 1;
 /// Number of the first stretch that repeats a disturbed round; rounds have smaller ones.
 const REPEATED: usize = 1 << 19;
 
-pub(super) fn steps(plan: &Plan, block: &Block, operations: &[u64]) -> Vec<Step> {
+pub(super) fn steps(
+    plan: &Plan,
+    block: &Block,
+    operations: &[u64],
+    left: &BTreeSet<String>,
+) -> Vec<Step> {
     let subjects = block.start_order.iter().copied();
     let mut steps: Vec<Step> = subjects.clone().map(Step::Start).collect();
     steps.push(Step::Ready);
     steps.extend(subjects.clone().map(Step::Warm));
     let mut reads = Reads::default();
-    for (index, phase) in plan.phases.iter().enumerate() {
+    let phases = plan.phases.iter().enumerate();
+    for (index, phase) in phases.filter(|(_, phase)| !left.contains(&phase.name)) {
         let of_block = Phase { plan, block, index };
         match phase.kind {
             PhaseKind::Index => steps.extend(of_block.pieces()),
@@ -212,7 +219,7 @@ mod tests {
         let read = testing::phase("read", PhaseKind::Measure, Class::Read);
         let write = testing::phase("write", PhaseKind::Measure, Class::Write);
         let plan = testing::plan(vec![read, write]);
-        let steps = steps(&plan, &plan.blocks[0], &[1000, 1000]);
+        let steps = steps(&plan, &plan.blocks[0], &[1000, 1000], &BTreeSet::new());
         let told: Vec<String> = steps.iter().map(testing::told).collect();
         let expected = "start 1, start 0, ready, warm 1, warm 0, \
             prepare 0, prepare 1, discard 0, discard 1, observe 0, observe 1, \
@@ -235,11 +242,28 @@ mod tests {
     }
 
     #[test]
+    fn a_phase_that_is_left_out_warms_up_nothing() {
+        let mut phases = ["read", "other"]
+            .map(|name| testing::phase(name, PhaseKind::Measure, Class::Read))
+            .to_vec();
+        let told = |left: &[&str], phases: &[crate::plan::Phase]| {
+            let plan = testing::plan(phases.to_vec());
+            let left = left.iter().map(|name| (*name).to_owned()).collect();
+            let steps = steps(&plan, &plan.blocks[0], &[1000, 1000], &left);
+            steps.iter().map(testing::told).collect::<Vec<_>>()
+        };
+        let alone = told(&["read"], &phases);
+        phases.remove(0);
+        assert_eq!(alone.len(), told(&[], &phases).len());
+        assert!(alone.contains(&"slice 0".to_owned()));
+    }
+
+    #[test]
     fn a_disturbed_round_is_repeated_with_other_operations_and_not_forever() {
         let read = testing::phase("read", PhaseKind::Measure, Class::Read);
         let plan = testing::plan(vec![read]);
         let block = &plan.blocks[0];
-        let steps = steps(&plan, block, &[1000]);
+        let steps = steps(&plan, block, &[1000], &BTreeSet::new());
         let rounds: Vec<Vec<Slice>> = steps
             .chunk_by(Step::is_same_round)
             .map(|steps| steps.iter().filter_map(measured).collect())
@@ -270,8 +294,10 @@ mod tests {
         let mut load = testing::phase("load", PhaseKind::Measure, Class::Write);
         load.script.roles[0].end = crate::script::End::Rows(100);
         let plan = testing::plan(vec![load]);
-        let slices: Vec<Slice> =
-            steps(&plan, &plan.blocks[0], &[]).iter().filter_map(measured).collect();
+        let slices: Vec<Slice> = steps(&plan, &plan.blocks[0], &[], &BTreeSet::new())
+            .iter()
+            .filter_map(measured)
+            .collect();
         assert_eq!(schedule::repetition(&plan.blocks[0], &slices[..1], 0), None);
     }
 
@@ -279,7 +305,7 @@ mod tests {
     fn what_is_not_measured_goes_side_by_side() {
         let read = testing::phase("read", PhaseKind::Measure, Class::Read);
         let plan = testing::plan(vec![read.clone(), read]);
-        let steps = steps(&plan, &plan.blocks[0], &[1000, 1000]);
+        let steps = steps(&plan, &plan.blocks[0], &[1000, 1000], &BTreeSet::new());
         let pairs = steps.chunk_by(Step::goes_beside).filter(|group| group.len() > 1);
         let told: Vec<String> = pairs.map(|group| testing::told(&group[0])).collect();
         let expected = "start 1, warm 1, discard 0, observe 0, discard 0, observe 0, end 1";
@@ -292,7 +318,7 @@ mod tests {
         load.script.roles[0].end = crate::script::End::Rows(100);
         let index = testing::phase("index", PhaseKind::Index, Class::Read);
         let plan = testing::plan(vec![load, index]);
-        let steps = steps(&plan, &plan.blocks[0], &[]);
+        let steps = steps(&plan, &plan.blocks[0], &[], &BTreeSet::new());
         let lengths: Vec<Length> = steps
             .iter()
             .filter_map(

@@ -16,6 +16,7 @@ use crate::{
     record::SliceState,
     script::Script,
 };
+use std::collections::BTreeSet;
 
 pub use discard::SHORT;
 
@@ -155,10 +156,11 @@ impl After {
 }
 
 /// The steps of a block. `operations` are those that the base does on all connections together in a
-/// slice of each phase: as calibrated, or as an estimate takes them to be.
-pub fn steps(plan: &Plan, block: &Block, operations: &[u64]) -> Vec<Step> {
+/// slice of each phase: as calibrated, or as an estimate takes them to be. Phases of the names
+/// `left` are not executed, and warm up nothing for those behind them.
+pub fn steps(plan: &Plan, block: &Block, operations: &[u64], left: &BTreeSet<String>) -> Vec<Step> {
     match plan.experiment.design {
-        Design::Interleaved => interleaved::steps(plan, block, operations),
+        Design::Interleaved => interleaved::steps(plan, block, operations, left),
         Design::Classic => classic::steps(plan, block),
     }
 }
@@ -174,11 +176,22 @@ pub fn repetition(block: &Block, round: &[Slice], repeated: usize) -> Option<Vec
     round.iter().map(again).collect()
 }
 
-/// Whether a phase can be left out of further blocks once it is decided: no other phase builds on
-/// what it does to the tables.
-pub fn may_leave(plan: &Plan) -> bool {
+/// Which of the phases that are decided can be left out of further blocks. One that writes is
+/// executed as long as one behind it is open, which else would find other tables than before; and
+/// all are where phases build on each other.
+pub fn left(plan: &Plan, decided: &BTreeSet<String>) -> BTreeSet<String> {
     let builds = |phase: &Phase| phase.kind == PhaseKind::Index || phase.script.ends_by_itself();
-    !plan.phases.iter().any(builds)
+    if plan.phases.iter().any(builds) {
+        return BTreeSet::new();
+    }
+    let is_open =
+        |phase: &Phase| phase.kind == PhaseKind::Measure && !decided.contains(&phase.name);
+    let last_open = plan.phases.iter().rposition(is_open);
+    let behind = |index: usize| last_open.is_none_or(|last| index > last);
+    let phases = plan.phases.iter().enumerate();
+    let may_go = phases.filter(|(index, phase)| behind(*index) || !phase.script.writes());
+    let names = may_go.map(|(_, phase)| &phase.name);
+    names.filter(|name| decided.contains(*name)).cloned().collect()
 }
 
 impl Step {
@@ -234,4 +247,34 @@ impl Step {
 /// A place in a list, as records have it.
 fn number(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{script::End, workload::Class};
+
+    #[test]
+    fn what_writes_is_left_once_nothing_behind_it_is_open() {
+        let phases = [
+            ("read", Class::Read),
+            ("update", Class::Write),
+            ("scan", Class::Read),
+            ("insert", Class::Write),
+        ];
+        let phases = phases.map(|(name, class)| testing::phase(name, PhaseKind::Measure, class));
+        let mut plan = testing::plan(phases.to_vec());
+        let check = |plan: &Plan, decided: &[&str], expected: &[&str]| {
+            let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+            assert_eq!(left(plan, &set(decided)), set(expected), "{decided:?}");
+        };
+        check(&plan, &[], &[]);
+        check(&plan, &["read", "update"], &["read"]);
+        check(&plan, &["read", "update", "scan"], &["read", "scan"]);
+        check(&plan, &["scan", "insert"], &["insert", "scan"]);
+        let all = ["read", "update", "scan", "insert"];
+        check(&plan, &all, &all);
+        plan.phases[3].script.roles[0].end = End::Rows(100);
+        check(&plan, &["read", "update", "scan"], &[]);
+    }
 }

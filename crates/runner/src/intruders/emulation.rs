@@ -28,12 +28,16 @@ use std::{path::Path, time::Duration};
 /// The instrument.
 pub(super) struct Emulation;
 
-/// Fewer writes leave rare events to chance, such as page splits,
-const WRITES: f64 = 1_000.0;
-/// and fewer reads that of the rows that they meet, unless they take longer than
-const READS: f64 = 250.0;
-/// this.
-const SECONDS_MAX: f64 = 8.0;
+/// How many operations tell something: so many, unless they take longer.
+struct Least {
+    operations: f64,
+    seconds: f64,
+}
+
+/// Fewer leave rare events to chance, such as page splits.
+const WRITES: Least = Least { operations: 1_000.0, seconds: 8.0 };
+/// What reads one after the other cost differs by the rows that they meet.
+const READS: Least = Least { operations: 250.0, seconds: 3.0 };
 /// More operations than this add nothing to the precision of the mean.
 const OPERATIONS_MAX: f64 = 50_000.0;
 /// An embedded engine does enough in this time.
@@ -120,16 +124,16 @@ impl Intruder for Emulation {
     }
 
     /// As many as the emulated server does in half of the time that a phase may take, because as
-    /// many warm it up; but no fewer than tell something, where that takes seconds. Where the rate of the base is
-    /// known, nothing is executed to find out: a server that has written, or read, more than the
-    /// others before it is counted is another one.
+    /// many warm it up; but no fewer than tell something, where that takes seconds. Where the rate
+    /// of the base is known, nothing is executed to find out: a server that has written, or read,
+    /// more than the others before it is counted is another one.
     fn operations(&self, instance: &mut Instance, sought: &Sought<'_>) -> Result<Amount, Error> {
         let Sought { phase, rate, seed } = *sought;
         let seconds = match instance.is_embedded() {
             true => EMBEDDED_SECONDS,
             false => phase.counting_seconds() / 2.0,
         };
-        let least = if phase.script.writes() { WRITES } else { READS };
+        let least = if phase.script.writes() { &WRITES } else { &READS };
         if let Some(rate) = rate {
             return Ok(Ok(fitting(rate / SLOWER * seconds, seconds, least)));
         }
@@ -144,9 +148,9 @@ impl Intruder for Emulation {
 
 /// How many operations are observed on a connection that does so many in these seconds: the least
 /// that tells something, if that is affordable, and all that it does.
-fn fitting(done: f64, seconds: f64, least: f64) -> u64 {
-    let affordable = done / seconds * SECONDS_MAX;
-    done.max(least.min(affordable)).clamp(1.0, OPERATIONS_MAX) as u64
+fn fitting(done: f64, seconds: f64, least: &Least) -> u64 {
+    let affordable = done / seconds * least.seconds;
+    done.max(least.operations.min(affordable)).clamp(1.0, OPERATIONS_MAX) as u64
 }
 
 /// Starts a server whose instructions are counted.
@@ -440,13 +444,13 @@ mod tests {
 
     #[test]
     fn as_many_operations_are_observed_as_tell_something_if_they_fit() {
-        assert_eq!(fitting(3_000.0, 1.0, WRITES), 3_000);
-        assert_eq!(fitting(200.0, 1.0, WRITES), 1_000);
-        assert_eq!(fitting(5.0, 1.0, WRITES), 40);
-        assert_eq!(fitting(0.01, 1.0, WRITES), 1);
-        assert_eq!(fitting(90_000.0, 1.0, WRITES), 50_000);
-        assert_eq!(fitting(200.0, 1.0, READS), 250);
-        assert_eq!(fitting(5.0, 1.0, READS), 40);
+        assert_eq!(fitting(3_000.0, 1.0, &WRITES), 3_000);
+        assert_eq!(fitting(200.0, 1.0, &WRITES), 1_000);
+        assert_eq!(fitting(5.0, 1.0, &WRITES), 40);
+        assert_eq!(fitting(0.01, 1.0, &WRITES), 1);
+        assert_eq!(fitting(90_000.0, 1.0, &WRITES), 50_000);
+        assert_eq!(fitting(200.0, 1.0, &READS), 250);
+        assert_eq!(fitting(5.0, 1.0, &READS), 15);
     }
 
     #[test]

@@ -20,7 +20,7 @@ fn file(distance: &str, far: &[f32]) -> tempfile::NamedTempFile {
 
 fn written(bytes: &[u8]) -> tempfile::NamedTempFile {
     let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), bytes).unwrap();
+    fs_err::write(file.path(), bytes).unwrap();
     file
 }
 
@@ -56,7 +56,7 @@ fn what_is_no_such_file_is_refused_by_name() {
     check(Path::new("/missing.hdf5"), "No such file");
     check(file("hamming", &[0.0, 0.5, 1.0]).path(), "its distance is `hamming`");
     check(written(b"id,vector\n").path(), "cannot be used as vectors");
-    let whole = std::fs::read(file("euclidean", &[1.0, 1.0, 5.0]).path()).unwrap();
+    let whole = fs_err::read(file("euclidean", &[1.0, 1.0, 5.0]).path()).unwrap();
     // Cut anywhere, it is refused or says what it has; it never panics.
     for length in 0..whole.len() {
         let cut = written(&whole[..length]);
@@ -69,7 +69,7 @@ fn what_is_no_such_file_is_refused_by_name() {
 fn a_file_that_changed_is_another_one() {
     let file = file("euclidean", &[1.0, 1.0, 5.0]);
     let known = VectorFile::look(file.path()).unwrap();
-    std::fs::write(file.path(), b"shorter").unwrap();
+    fs_err::write(file.path(), b"shorter").unwrap();
     let said = known.loaded(3).unwrap_err().to_string();
     assert!(said.contains("it has changed"), "{said}");
 }

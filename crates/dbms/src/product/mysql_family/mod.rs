@@ -17,9 +17,11 @@ use model::{
     drive::{Endpoint, Target},
     subject::{Config, Setting},
 };
-use std::{borrow::Cow, path::Path, time::Duration};
+use option_file::{written, written_path};
+use std::{path::Path, time::Duration};
 
 mod layout;
+mod option_file;
 mod tls;
 
 /// Database in which the tables are made.
@@ -311,23 +313,6 @@ impl<M: Member> Dbms for M {
             .iter()
             .any(|line| log.contains(line))
     }
-}
-
-/// A value as option files have it: in quotes where a part of it would be a comment or lost, unless
-/// the user wrote them.
-fn written(value: &str) -> Cow<'_, str> {
-    let is_quoted =
-        |quote: char| value.len() > 1 && value.starts_with(quote) && value.ends_with(quote);
-    let is_plain = !value.contains('#') && value.trim() == value && !value.contains('\\');
-    match is_plain || is_quoted('"') || is_quoted('\'') {
-        true => value.into(),
-        false => format!("\"{}\"", value.replace('\\', "\\\\")).into(),
-    }
-}
-
-/// The same of a path, where folders of users may be called anything.
-fn written_path(path: &Path) -> String {
-    written(&path.display().to_string()).into_owned()
 }
 
 /// The settings that no server starts without, then those of the configuration.
