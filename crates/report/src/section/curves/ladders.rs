@@ -133,7 +133,7 @@ fn throughput(phases: &[&PhaseResult], subject: &str) -> Vec<(f64, f64)> {
 fn bends(inputs: &Inputs<'_>, tests: &[Test<'_>]) -> Option<Table> {
     let row = |name: &str, phases: &[&PhaseResult], subject: &String| {
         let bend = Bend::of(&throughput(phases, subject))?;
-        let cells = [bend.peak, bend.knee].map(|users| TableCell::Text(number::value(users)));
+        let cells = [bend.peak, bend.knee].map(|users| TableCell::Text(format!("{users:.0}")));
         Some(Row::named(format!("{name}, {subject}"), cells))
     };
     let columns = ["peak", "knee"].map(|title| Column::numbers(title, "users"));
