@@ -158,7 +158,7 @@ fn execute(run: &mut Run<'_>, open: &Open<'_>, repeated: &mut Repeated) -> Resul
     let operations = run.calibration.slice_operations(run.plan);
     let mut trials = Trials::new();
     let is_open = |step: &Step| {
-        !run.is_decided(step) && step.subject().is_none_or(|one| open.subjects.contains(&one))
+        !run.is_counted(step) && step.subject().is_none_or(|one| open.subjects.contains(&one))
     };
     let steps = schedule::steps(run.plan, open.block, &operations, &run.look.decided).into_iter();
     let steps: Vec<Step> = steps.filter(is_open).collect();

@@ -324,12 +324,11 @@ impl Run<'_> {
         self.observer.tell(&Progress::Slice { record, done: self.done, of: self.total });
     }
 
-    /// Whether a step serves only what is decided already.
-    pub(crate) fn is_decided(&self, step: &Step) -> bool {
-        let phase = step.measured_phase().and_then(|phase| self.plan.phases.get(phase));
-        let known = |phases: &BTreeSet<String>| phase.is_some_and(|one| phases.contains(&one.name));
-        let only_counts = matches!(step, Step::Intrusive(_));
-        known(&self.look.decided) || only_counts && known(&self.look.counted)
+    /// Whether a step only counts what is decided already.
+    pub(crate) fn is_counted(&self, step: &Step) -> bool {
+        let Step::Intrusive(stretch) = step else { return false };
+        let phase = self.plan.phases.get(stretch.phase);
+        phase.is_some_and(|phase| self.look.counted.contains(&phase.name))
     }
 
     /// Counts the slices of so many blocks that are left.

@@ -6,18 +6,20 @@ use crate::{
     plan::{Block, PhaseKind, Plan},
     record::SliceState,
 };
+use std::collections::BTreeSet;
 
 /// What happens before a measured stretch draws from streams of its own: the search for the number
 /// of operations, and what instruments that disturb observe.
 const INTRUSIVE_SEEDS: [u64; 2] = [0x5eed_0003_0000_0000, 0x5eed_0004_0000_0000];
 
-pub(super) fn steps(plan: &Plan, block: &Block) -> Vec<Step> {
+pub(super) fn steps(plan: &Plan, block: &Block, left: &BTreeSet<String>) -> Vec<Step> {
     let mut steps = Vec::new();
     for group in block.start_order.chunks(plan.experiment.at_once.max(1) as usize) {
         steps.extend(group.iter().copied().map(Step::Start));
         steps.push(Step::Ready);
-        for phase in 0..plan.phases.len() {
-            match plan.phases[phase].kind {
+        let phases = plan.phases.iter().enumerate();
+        for (phase, about) in phases.filter(|(_, phase)| !left.contains(&phase.name)) {
+            match about.kind {
                 PhaseKind::Settle => {
                     steps.extend(group.iter().map(|&subject| Step::Settle { subject, phase }));
                 }
@@ -94,7 +96,7 @@ mod tests {
         let seeds = |block: &Block| -> BTreeSet<u64> {
             let of =
                 |step: Step| if let Step::Slice(slice) = step { Some(slice.seed) } else { None };
-            steps(&plan, block).into_iter().filter_map(of).collect()
+            steps(&plan, block, &BTreeSet::new()).into_iter().filter_map(of).collect()
         };
         assert_eq!((seeds(&plan.blocks[0]).len(), seeds(&other).len()), (1, 1));
         assert_ne!(seeds(&plan.blocks[0]), seeds(&other));
@@ -106,7 +108,8 @@ mod tests {
         let write = testing::phase("write", PhaseKind::Measure, Class::Write);
         let settle = testing::phase("settle", PhaseKind::Settle, Class::Write);
         let plan = testing::plan(vec![warm, write, settle]);
-        let told: Vec<String> = steps(&plan, &plan.blocks[0]).iter().map(testing::told).collect();
+        let told: Vec<String> =
+            steps(&plan, &plan.blocks[0], &BTreeSet::new()).iter().map(testing::told).collect();
         let of = |n: usize| {
             format!(
                 "start {n}, ready, prepare {n}, discard {n}, prepare {n}, observe {n}, slice {n}, \
@@ -123,7 +126,7 @@ mod tests {
         let mut plan = testing::plan(vec![write, settle]);
         plan.experiment.at_once = 2;
         plan.blocks[0].start_order = vec![1, 0, 2];
-        let steps = steps(&plan, &plan.blocks[0]);
+        let steps = steps(&plan, &plan.blocks[0], &BTreeSet::new());
         let told: Vec<String> = steps.iter().map(testing::told).collect();
         let expected = "start 1, start 0, ready, prepare 1, prepare 0, observe 1, observe 0, \
             slice 1, slice 0, settle 1, settle 0, end 1, end 0, \

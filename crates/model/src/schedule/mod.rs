@@ -161,7 +161,7 @@ impl After {
 pub fn steps(plan: &Plan, block: &Block, operations: &[u64], left: &BTreeSet<String>) -> Vec<Step> {
     match plan.experiment.design {
         Design::Interleaved => interleaved::steps(plan, block, operations, left),
-        Design::Classic => classic::steps(plan, block),
+        Design::Classic => classic::steps(plan, block, left),
     }
 }
 
@@ -195,19 +195,6 @@ pub fn left(plan: &Plan, decided: &BTreeSet<String>) -> BTreeSet<String> {
 }
 
 impl Step {
-    /// The measured phase that it belongs to: an index into [`Plan::phases`]. None for what a block
-    /// needs whatever is measured in it.
-    pub fn measured_phase(&self) -> Option<usize> {
-        match self {
-            Step::Start(_) | Step::Ready | Step::Warm(_) | Step::Settle { .. } | Step::End(_) => {
-                None
-            }
-            Step::Prepare(prepare) => Some(prepare.phase),
-            Step::Intrusive(stretch) => Some(stretch.phase),
-            Step::Discard(slice) | Step::Slice(slice) => Some(slice.phase),
-        }
-    }
-
     /// Whose step it is; none if it is everyone's.
     pub fn subject(&self) -> Option<usize> {
         match self {

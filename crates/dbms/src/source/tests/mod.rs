@@ -1,6 +1,9 @@
 use super::*;
 use fs_err as fs;
-use std::{path::Path, process::Command};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 fn tree(kind: &str, at: &Path, revision: &str) -> Tree {
     Tree { kind: kind.to_owned(), at: at.display().to_string(), revision: revision.to_owned() }
@@ -121,16 +124,22 @@ fn git(folder: &Path, words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-#[test]
-fn a_revision_is_found_by_its_tag_or_its_name_and_comes_out_as_it_was_committed() {
+/// An empty repository; none where there is no git.
+fn repository() -> Option<(Bench, PathBuf)> {
     if Command::new("git").arg("--version").output().is_err() {
         println!("skipped: there is no git");
-        return;
+        return None;
     }
     let bench = bench();
     let folder = bench.root.path().join("repository");
     fs::create_dir(&folder).unwrap();
     git(&folder, &["init", "--quiet", "."]);
+    Some((bench, folder))
+}
+
+#[test]
+fn a_revision_is_found_by_its_tag_or_its_name_and_comes_out_as_it_was_committed() {
+    let Some((bench, folder)) = repository() else { return };
     fs::write(folder.join("a.c"), "one $Format:%H$\n").unwrap();
     fs::write(folder.join(".gitattributes"), "a.c export-subst\nb.c export-ignore\n").unwrap();
     fs::write(folder.join("b.c"), "b\n").unwrap();
@@ -178,14 +187,7 @@ fn a_revision_is_found_by_its_tag_or_its_name_and_comes_out_as_it_was_committed(
 
 #[test]
 fn branches_move_vanish_and_may_be_called_as_commits_or_heads_are() {
-    if Command::new("git").arg("--version").output().is_err() {
-        println!("skipped: there is no git");
-        return;
-    }
-    let bench = bench();
-    let folder = bench.root.path().join("repository");
-    fs::create_dir(&folder).unwrap();
-    git(&folder, &["init", "--quiet", "."]);
+    let Some((bench, folder)) = repository() else { return };
     let commit = |text: &str| {
         fs::write(folder.join("a.c"), text).unwrap();
         git(&folder, &["add", "."]);
