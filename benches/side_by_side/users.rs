@@ -1,7 +1,8 @@
 //! The client's share of the CPU time of a point-select, at several numbers of connections.
 //!
 //! The kernel adds up the CPU time of a process and of its children that have ended, in ticks of
-//! 10 ms. The difference between N and 3N events removes the cost of connecting and leaving.
+//! 10 ms. The difference between a short and a long time removes the cost of connecting and leaving.
+//! Times, because with numbers of events few connections would be left in the end.
 
 use crate::rig::Rig;
 use anyhow::Context;
@@ -11,18 +12,19 @@ use std::time::Duration;
 
 const USERS: [u32; 3] = [1, 64, 1_024];
 const ROUNDS: usize = 3;
-/// Events of all connections together.
-const EVENTS: u64 = 61_440;
+/// Seconds of a short and of a long measurement.
+const SECONDS: [u32; 2] = [2, 6];
 /// Processes of the server that served a connection have ended by then.
 const LEAVING: Duration = Duration::from_millis(500);
 /// Of `/proc/PID/stat`, which counts in them.
 const TICK_MICROSECONDS: f64 = 10_000.0;
 
-/// CPU time in microseconds.
+/// CPU time in microseconds, and the events that it was spent for.
 #[derive(Clone, Copy)]
 struct Spent {
     client: f64,
     server: f64,
+    events: f64,
 }
 
 pub(crate) fn compare(rig: &mut Rig, build: &str) -> anyhow::Result<()> {
@@ -34,9 +36,12 @@ pub(crate) fn compare(rig: &mut Rig, build: &str) -> anyhow::Result<()> {
         for round in 1..=ROUNDS {
             let theirs = per_event(rig, users, with_sysbench)?;
             let ours = per_event(rig, users, with_driver)?;
-            let said = |Spent { client, server }: Spent| {
+            let said = |Spent { client, server, events }: Spent| {
                 let share = 100.0 * client / (client + server);
-                format!("client {client:.1} us, server {server:.1} us, share {share:.0} %")
+                format!(
+                    "client {client:.1} us, server {server:.1} us, share {share:.0} %, {events:.0} \
+                     events"
+                )
             };
             println!(
                 "{build} point-select, {users} users, round {round}: dbdyno {}; sysbench {}; \
@@ -50,37 +55,41 @@ pub(crate) fn compare(rig: &mut Rig, build: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Executes so many events of so many connections, and gives the CPU time of both sides.
-type Side = fn(&mut Rig, u32, u64) -> anyhow::Result<Spent>;
+/// Executes events on so many connections for so many seconds.
+type Side = fn(&mut Rig, u32, u32) -> anyhow::Result<Spent>;
 
 fn per_event(rig: &mut Rig, users: u32, side: Side) -> anyhow::Result<Spent> {
-    let short = side(rig, users, EVENTS)?;
-    let long = side(rig, users, 3 * EVENTS)?;
-    let of = |long: f64, short: f64| (long - short) / (2 * EVENTS) as f64;
-    Ok(Spent { client: of(long.client, short.client), server: of(long.server, short.server) })
+    let [short, long] = SECONDS;
+    let (short, long) = (side(rig, users, short)?, side(rig, users, long)?);
+    let events = long.events - short.events;
+    Ok(Spent {
+        client: (long.client - short.client) / events,
+        server: (long.server - short.server) / events,
+        events,
+    })
 }
 
-fn with_sysbench(rig: &mut Rig, users: u32, events: u64) -> anyhow::Result<Spent> {
-    let (threads, events) = (format!("--threads={users}"), format!("--events={events}"));
+fn with_sysbench(rig: &mut Rig, users: u32, seconds: u32) -> anyhow::Result<Spent> {
+    let (threads, time) = (format!("--threads={users}"), format!("--time={seconds}"));
     let own = std::process::id();
-    let before = Spent { client: of_children(own)?, server: of_server(rig)? };
-    rig.sysbench(&[&threads, "--time=0", &events, "oltp_point_select", "run"])?;
+    let (client, server) = (of_children(own)?, of_server(rig)?);
+    let said = rig.sysbench(&[&threads, &time, "--events=0", "oltp_point_select", "run"])?;
+    let events = said.lines().find_map(|line| line.trim().strip_prefix("total number of events:"));
+    let events = events.context("sysbench does not say how many events it had")?.trim().parse()?;
     std::thread::sleep(LEAVING);
-    Ok(Spent { client: of_children(own)? - before.client, server: of_server(rig)? - before.server })
+    Ok(Spent { client: of_children(own)? - client, server: of_server(rig)? - server, events })
 }
 
-fn with_driver(rig: &mut Rig, users: u32, events: u64) -> anyhow::Result<Spent> {
+fn with_driver(rig: &mut Rig, users: u32, seconds: u32) -> anyhow::Result<Spent> {
     let assignment = rig.point_query()?;
     let driver = rig.driver.pid();
-    let before = Spent { client: of_process(driver)?, server: of_server(rig)? };
+    let (client, server) = (of_process(driver)?, of_server(rig)?);
     rig.compile_for(assignment, users)?;
-    rig.run(StretchEnd::Operations(events / u64::from(users)), events)?;
+    let seed = u64::from(seconds);
+    let events = rig.run(StretchEnd::Seconds(seconds.into()), seed)?.succeeded as f64;
     rig.disconnect()?;
     std::thread::sleep(LEAVING);
-    Ok(Spent {
-        client: of_process(driver)? - before.client,
-        server: of_server(rig)? - before.server,
-    })
+    Ok(Spent { client: of_process(driver)? - client, server: of_server(rig)? - server, events })
 }
 
 /// Of the server and of those of its processes that have ended.

@@ -3,6 +3,7 @@
 mod agent;
 mod away;
 mod crash;
+mod delay;
 mod struck;
 
 use crate::{

@@ -29,15 +29,15 @@ fn transactions(lab: &Lab, variant: &str) -> f64 {
 }
 
 /// Runs transactions and checks what can be checked without a clock.
-fn check(builds: &str, clients: &str, variants: &[&str]) -> Lab {
+fn check(builds: &str, levels: &str, variants: &[&str]) -> Lab {
     let lab = Lab::with_small_logs();
-    lab.write("small.toml", &experiment(&format!("build = [{builds}]\nclients = [{clients}]\n")));
+    lab.write("small.toml", &experiment(&format!("build = [{builds}]\n{levels}\n")));
     lab.succeed(&["run", "small.toml", "--counts", "none", "--progress", "none"]);
     let audited = lab.of_records("events.jsonl");
     let audited: Vec<&str> = audited.iter().flat_map(|text| text.lines()).collect();
     let audited: Vec<&str> =
         audited.into_iter().filter(|line| line.contains("\"audited\"")).collect();
-    let phases = clients.split(',').count();
+    let phases = levels.split(',').count();
     assert_eq!(audited.len(), phases * variants.len(), "{audited:?}");
     assert!(audited.iter().all(|line| line.contains("4 conditions hold")), "{audited:?}");
     for slice in lab.slices().iter().filter(|slice| slice["state"] == "measured") {
@@ -59,7 +59,7 @@ fn check(builds: &str, clients: &str, variants: &[&str]) -> Lab {
 
 #[test]
 fn sqlite_keeps_its_tables_consistent_and_clients_are_compared_with_one() {
-    let lab = check("\"sqlite\"", "1, 4", &["sqlite"]);
+    let lab = check("\"sqlite\"", "clients = [1, 4]", &["sqlite"]);
     let across = lab.succeed(&["compare", "--across", "clients", "--format", "json"]);
     let across: serde_json::Value = serde_json::from_str(&across).unwrap();
     let rows = across["comparisons"].as_array().unwrap();
@@ -80,17 +80,44 @@ fn sqlite_keeps_its_tables_consistent_and_clients_are_compared_with_one() {
 
 #[test]
 fn postgres_11_and_18_keep_their_tables_consistent() {
-    check("\"postgres@11\", \"postgres@18\"", "1, 16", &["postgres-11", "postgres-18"]);
+    check("\"postgres@11\", \"postgres@18\"", "clients = [1, 16]", &["postgres-11", "postgres-18"]);
 }
 
 #[test]
 fn mysql_5_6_and_9_keep_their_tables_consistent() {
-    check("\"mysql@5.6.24\", \"mysql@9\"", "1, 16", &["mysql-5.6.24", "mysql-9"]);
+    check("\"mysql@5.6.24\", \"mysql@9\"", "clients = [1, 16]", &["mysql-5.6.24", "mysql-9"]);
 }
 
 #[test]
 fn mariadb_keeps_its_tables_consistent() {
-    check("\"mariadb@11.8\"", "1, 16", &["mariadb-11.8"]);
+    check("\"mariadb@11.8\"", "clients = [1, 16]", &["mariadb-11.8"]);
+}
+
+#[test]
+fn deliveries_in_several_transactions_keep_the_tables_consistent() {
+    let builds = "\"sqlite\", \"postgres@18\"";
+    check(builds, "delivery_districts = [1, 4]", &["sqlite", "postgres-18"]);
+}
+
+#[test]
+fn foreign_keys_are_there_and_the_transactions_meet_them() {
+    let lab = Lab::with_small_logs();
+    std::fs::create_dir_all(lab.path("catalog/schemas")).unwrap();
+    let keys = "[[check]]\nname = \"ten foreign keys\"\nsql = \"SELECT 10 - COUNT(*) FROM \
+                information_schema.table_constraints WHERE constraint_type = 'FOREIGN KEY'\"\n";
+    let schema = include_str!("../../catalog/schemas/tpcc.toml");
+    lab.write("catalog/schemas/tpcc.toml", &format!("{schema}\n{keys}"));
+    let text = experiment("build = [\"mysql@9\", \"postgres@18\"]\nclients = [8]\n");
+    let text = text.replace("home = 2", "home = 2, foreign_keys = 1");
+    lab.write("keys.toml", &text);
+    let run = ["run", "keys.toml", "--catalog", "catalog", "--counts", "none"];
+    lab.succeed(&run);
+    let events = lab.of_records("events.jsonl").concat();
+    assert_eq!(events.matches("5 conditions hold").count(), 2, "{events}");
+    let output = lab.run(&[&run[..], &["--set", "factors.build=[\"sqlite\"]"]].concat());
+    let said = crate::lab::text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("no constraints for `sqlite`"), "{said}");
 }
 
 #[test]

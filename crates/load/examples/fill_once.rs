@@ -82,10 +82,7 @@ fn schema(copies: u64, rows: u32) -> Schema {
     };
     Schema {
         name: "sbtest".to_owned(),
-        help: String::new(),
         tables: vec![table],
-        checks: Vec::new(),
-        extension: Default::default(),
-        lua: None,
+        ..Schema::default()
     }
 }

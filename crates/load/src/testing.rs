@@ -81,11 +81,8 @@ pub(crate) fn assignment(ops: Vec<Op>, tables: u64) -> Assignment {
         },
         schema: Schema {
             name: "s".to_owned(),
-            help: String::new(),
             tables: vec![table],
-            checks: Vec::new(),
-            extension: Default::default(),
-            lua: None,
+            ..Schema::default()
         },
         mode: None,
     }

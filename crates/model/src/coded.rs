@@ -139,12 +139,17 @@ pub static TPCC: Transactions = Transactions {
         Number { name: "warehouses", allowed: 1..=999_999 },
         Number { name: "home", allowed: 1..=3 },
         Number { name: "procedures", allowed: 0..=1 },
+        Number { name: DELIVERY_DISTRICTS, allowed: 1..=DISTRICTS },
     ],
     scale: Scale { parameter: "warehouses", table: "warehouse" },
     together: own_warehouses,
     on_server: stored_procedures,
     index: |_| None,
 };
+
+/// How many districts a transaction of a delivery serves; a warehouse has ten.
+pub const DELIVERY_DISTRICTS: &str = "delivery_districts";
+const DISTRICTS: i64 = 10;
 
 /// The five transactions of TPC-C.
 pub const TPCC_OPERATIONS: [Operation; 5] = [
@@ -307,6 +312,10 @@ fn stored_procedures(parameters: &Parameters, server: Server<'_>) -> Result<(), 
     }
     let major = server.version.split('.').next().and_then(|major| major.parse::<u32>().ok());
     let reason = match (server.product, major) {
+        _ if parameters.get(DELIVERY_DISTRICTS).is_some_and(|served| *served < DISTRICTS) => format!(
+            "a procedure delivers all {DISTRICTS} districts in one transaction; use `procedures = \
+             0` with `{DELIVERY_DISTRICTS}`"
+        ),
         ("sqlite", _) => "SQLite has no stored procedures; use `procedures = 0` for it".to_owned(),
         ("postgres", Some(old)) if old < POSTGRES_PROCEDURES => format!(
             "Postgres has stored procedures from {POSTGRES_PROCEDURES} on, and `postgres@{}` has \
@@ -336,6 +345,7 @@ mod tests {
         check("warehouses", 0, Some("`warehouses` must be from 1 to 999999, not `0`"));
         check("home", 3, None);
         check("home", 4, Some("`home` must be from 1 to 3, not `4`"));
+        check("delivery_districts", 11, Some("`delivery_districts` must be from 1 to 10, not `11`"));
         check("procedures", 2, Some("`procedures` must be from 0 to 1, not `2`"));
         check("other", -1, None);
     }
@@ -366,6 +376,15 @@ mod tests {
         check(1, "mysql", "5.6.24", true);
         check(1, "sqlite", "", false);
         check(0, "sqlite", "", true);
+        let check = |districts: i64, procedures: i64, good: bool| {
+            let given = [("procedures", procedures), ("delivery_districts", districts)];
+            let server = Server { product: "postgres", version: "18" };
+            let got = TPCC.check_server(&parameters(&given), server);
+            assert_eq!(got.is_ok(), good, "{districts} {procedures}");
+        };
+        check(10, 1, true);
+        check(1, 0, true);
+        check(1, 1, false);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use values::{VectorFile, generator::Generator};
 
 /// A set of tables that workloads share: the domain form of one file of `catalog/schemas`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Schema {
     /// Unique name: the file's stem.
     pub name: String,
@@ -17,6 +17,10 @@ pub struct Schema {
     /// What servers must load before there can be such tables, by dialect: an extension of theirs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub extension: BTreeMap<String, String>,
+    /// Statements after those of all tables, such as foreign keys between them: by storage engine
+    /// in lower case, else by dialect, else `any`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub constraints: BTreeMap<String, Vec<String>>,
     /// What must hold in the tables after every phase that writes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Check>,

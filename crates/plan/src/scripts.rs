@@ -157,9 +157,7 @@ fn alone<'a>(data: &'a mut Vec<Data>, lua: &Lua) -> &'a mut Data {
 }
 
 fn new(prepare: &str, name: &str, help: String, lua: Option<Lua>) -> Data {
-    let (tables, checks) = (Vec::new(), Vec::new());
-    let schema =
-        Schema { name: name.to_owned(), help, tables, checks, lua, extension: Default::default() };
+    let schema = Schema { name: name.to_owned(), help, lua, ..Schema::default() };
     Data { prepare: prepare.to_owned(), schema, given: BTreeMap::new() }
 }
 

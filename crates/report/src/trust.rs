@@ -199,22 +199,28 @@ fn verdicts(comparison: &Comparison, shown: &dyn Fn(&Metric) -> bool) -> Vec<Str
     said
 }
 
-/// How many more blocks should decide the rates that are inconclusive.
+/// How many more blocks should decide what is inconclusive of the metric of the answer.
 fn blocks_to_decide(comparison: &Comparison) -> Option<String> {
     if comparison.is_unfinished {
         return None;
     }
     let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
+    let lead = comparison.lead();
     let unsure = |cell: &&Cell| {
         let verdict = cell.verdict;
-        cell.metric.name == THROUGHPUT && verdict.is_assessed() && !verdict.is_decided()
+        cell.metric.name == lead.name && verdict.is_assessed() && !verdict.is_decided()
     };
     let need = |cell: &Cell| Some((analysis::blocks_to_decide(cell)?, cell.blocks));
     let mut needs: Vec<Option<(u32, u32)>> = cells.filter(unsure).map(need).collect();
     // Those that no number of blocks decides come last.
     needs.sort_by_key(|need| need.unwrap_or((u32::MAX, 0)));
     let (least, most) = (*needs.first()?, *needs.last()?);
-    let rates = counted(needs.len(), "rate");
+    let of = match lead.name {
+        _ if lead.kind.is_instructions() => "instruction count",
+        THROUGHPUT => "rate",
+        _ => return None,
+    };
+    let rates = counted(needs.len(), of);
     if comparison.is_imported {
         return Some(repetitions_to_decide(&rates, least));
     }

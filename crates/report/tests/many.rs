@@ -196,6 +196,25 @@ fn a_page_of_instructions_alone_answers_by_them() {
     }
 }
 
+/// What is open is counted of the metric of the answer.
+#[test]
+fn what_is_undecided_is_what_was_asked_for() {
+    let undecided = |asked: Option<model::margins::Quantity>| {
+        let mut comparison = lab::comparison(&[("old", 1.0), ("new", 1.1)], 4, None);
+        comparison.margins.asked.extend(asked.map(|quantity| (quantity, 1.005)));
+        let cells = comparison.phases.iter_mut().flat_map(|phase| &mut phase.cells);
+        for cell in cells.filter(|cell| cell.subject == "new") {
+            cell.verdict = analysis::Verdict::Inconclusive;
+        }
+        let text = render(&report(comparison, &[]), "table").unwrap();
+        let line = text.lines().find(|line| line.contains("undecided;")).unwrap_or_default();
+        line.split(" undecided").next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(undecided(None), "10 rates");
+    let instructions = undecided(Some(model::margins::Quantity::Instructions));
+    assert_eq!(instructions, "10 instruction counts");
+}
+
 /// A mark that all values of a metric have is said once and repeated in no cell.
 #[test]
 fn what_all_values_are_marked_with_is_said_once() {

@@ -10,12 +10,18 @@ const FIRST: u64 = 500;
 const FIRST_SECONDS: Duration = Duration::from_millis(500);
 /// Operations of a warm-up, at most.
 const WARM_UP_MAX: u64 = (1 << 18) - 1;
-/// After this share of the time that a warm-up may take, operations that are few because each is
-/// long are enough.
-const ENOUGH: f64 = 0.3;
 /// Two batches differ by less when a server is warm: instructions repeat, time does not.
 pub(crate) const EXACT: f64 = 0.005;
 pub(crate) const TIMED: f64 = 0.05;
+
+/// How long a warm-up may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Then operations that are few because each is long are enough.
+    pub(crate) few: Duration,
+    /// No batch is begun that would end later.
+    pub(crate) all: Duration,
+}
 
 /// What a warm-up found.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,10 +36,10 @@ pub(crate) type Batch<'a> = dyn FnMut(u64) -> Result<u64, Error> + 'a;
 
 /// Executes batches, each up to twice as long as the one before, until two are equal and so many
 /// operations are done: what builds up page by page may not have begun before, and two batches are
-/// equal and both cold. No batch is begun that would end after `limit`.
+/// equal and both cold.
 pub(crate) fn warm_up(
     enough: u64,
-    limit: Duration,
+    limits: Limits,
     steady: f64,
     batch: &mut Batch<'_>,
 ) -> Result<Warmed, Error> {
@@ -41,12 +47,12 @@ pub(crate) fn warm_up(
     let (start, mut next, mut last) = (Instant::now(), 1, Duration::ZERO);
     let mut seconds = 0.0;
     let is_warm = |warm_up: &WarmUp| {
-        let is_enough = warm_up.operations >= enough || start.elapsed() >= limit.mul_f64(ENOUGH);
+        let is_enough = warm_up.operations >= enough || start.elapsed() >= limits.few;
         is_enough && is_steady(&warm_up.batches, steady)
     };
     while !is_warm(&warm_up)
         && warm_up.operations + next <= WARM_UP_MAX
-        && start.elapsed() + 2 * last <= limit
+        && start.elapsed() + 2 * last <= limits.all
     {
         let begun = Instant::now();
         let cost = batch(next)?;
@@ -95,6 +101,8 @@ fn is_steady(batches: &[f64], steady: f64) -> bool {
 mod tests {
     use super::*;
 
+    const LIMITS: Limits = Limits { few: Duration::MAX, all: Duration::MAX };
+
     #[test]
     fn a_server_is_warm_when_two_batches_are_equal() {
         let check = |batches: &[f64], expected| assert_eq!(is_steady(batches, EXACT), expected);
@@ -127,7 +135,7 @@ mod tests {
             asked.push(operations);
             Ok(100 * operations)
         };
-        let found = warm_up(2_000, Duration::MAX, EXACT, &mut batch).unwrap().warm_up;
+        let found = warm_up(2_000, LIMITS, EXACT, &mut batch).unwrap().warm_up;
         assert_eq!(asked, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 977]);
         assert_eq!((found.operations, found.batches.len(), found.steady), (2000, 2, true));
         // Never steady: it ends all the same.
@@ -136,7 +144,7 @@ mod tests {
             cost += 100;
             Ok(cost * operations)
         };
-        let found = warm_up(0, Duration::MAX, EXACT, &mut batch).unwrap().warm_up;
+        let found = warm_up(0, LIMITS, EXACT, &mut batch).unwrap().warm_up;
         assert!(!found.steady && found.operations <= WARM_UP_MAX, "{found:?}");
         assert_eq!(found.batches.len(), 9);
     }

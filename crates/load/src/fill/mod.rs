@@ -2,8 +2,9 @@
 //! indexes.
 //!
 //! The rows depend on the job's seed, the table's number and the row's number alone, so any number
-//! of threads on any server loads the same. Three phases follow each other on the same sessions:
-//! rows, indexes, finishing statements; within a phase the sessions take tasks from one list.
+//! of threads on any server loads the same. Four phases follow each other on the same sessions:
+//! rows, indexes, finishing statements, constraints between tables; within a phase the sessions take
+//! tasks from one list, and constraints are one task.
 
 mod coded;
 mod crew;
@@ -32,7 +33,8 @@ use std::{
 
 /// What [`fill`] and [`index`] would refuse of `job` before they ask a server.
 pub fn check(dialect: &str, job: &LoadJob) -> Result<(), Error> {
-    plan::tables(dialect, job).map(|_| ())
+    plan::tables(dialect, job)?;
+    plan::constraints(dialect, job).map(drop)
 }
 
 /// Creates and fills the tables of `job` on `target`. The tables must not exist. Fails if the
@@ -40,6 +42,7 @@ pub fn check(dialect: &str, job: &LoadJob) -> Result<(), Error> {
 /// its rows.
 pub fn fill(target: &Target, job: &LoadJob) -> Result<LoadReport, Error> {
     let tables = plan::tables(&target.protocol, job)?;
+    let constraints = plan::constraints(&target.protocol, job)?;
     let mut control = protocol::open(target).map_err(Error::server("cannot open a session"))?;
     for table in &tables {
         for sql in &table.create {
@@ -71,10 +74,11 @@ pub fn fill(target: &Target, job: &LoadJob) -> Result<LoadReport, Error> {
 
     let start = Instant::now();
     if job.indexes == LoadIndexes::Created {
-        crew.work(&tables, |session, table| execute(session, table, &table.indexes))?;
+        crew.work(&tables, |session, table| execute(session, &table.name, &table.indexes))?;
     }
     crew.each(|session| session.end_load(&load))?;
-    crew.work(&tables, |session, table| execute(session, table, &table.finish))?;
+    crew.work(&tables, |session, table| execute(session, &table.name, &table.finish))?;
+    crew.work(&[constraints], |session, all| execute(session, &job.schema.name, all))?;
     report.index_seconds = start.elapsed().as_secs_f64();
     Ok(report)
 }
@@ -99,13 +103,9 @@ fn load_lane(session: &mut dyn Session, table: &TablePlan, lane: Lane) -> Result
     Ok(all)
 }
 
-fn execute(
-    session: &mut dyn Session,
-    table: &TablePlan,
-    statements: &[String],
-) -> Result<(), Error> {
+fn execute(session: &mut dyn Session, on: &str, statements: &[String]) -> Result<(), Error> {
     for sql in statements {
-        session.query(sql).map_err(Error::server(format!("`{sql}` on `{}` failed", table.name)))?;
+        session.query(sql).map_err(Error::server(format!("`{sql}` on `{on}` failed")))?;
     }
     Ok(())
 }

@@ -106,6 +106,33 @@ pub(super) fn tables(dialect: &str, job: &LoadJob) -> Result<Vec<TablePlan>, Err
     Ok(plans)
 }
 
+/// The statements after those of all tables.
+pub(super) fn constraints(dialect: &str, job: &LoadJob) -> Result<Vec<String>, Error> {
+    let (schema, engine) = (&job.schema, &job.engine);
+    if schema.constraints.is_empty() || dialect == "null" {
+        return Ok(Vec::new());
+    }
+    let found = of_engine(&schema.constraints, engine, dialect).cloned();
+    found.ok_or_else(|| {
+        let on = if engine.is_empty() { dialect } else { engine };
+        let name = &schema.name;
+        Error::Schema(format!(
+            "schema `{name}` has no constraints for `{on}`; leave them out, or add some to \
+             `[constraints.add]`"
+        ))
+    })
+}
+
+/// What is written for the storage engine, else for the dialect, else for any.
+fn of_engine<'a>(
+    written: &'a BTreeMap<String, Vec<String>>,
+    engine: &str,
+    dialect: &str,
+) -> Option<&'a Vec<String>> {
+    let engine = engine.to_lowercase();
+    [engine.as_str(), dialect, "any"].into_iter().find_map(|key| written.get(key))
+}
+
 /// The index statements of one copy of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct IndexPlan {
@@ -164,11 +191,9 @@ impl Placeholders<'_> {
             .replace("{engine}", self.engine)
     }
 
-    /// The index statements for the storage engine, else for the dialect, else for any.
+    /// The index statements.
     fn indexes(&self, table: &Table, name: &str) -> Vec<String> {
-        let engine = self.engine.to_lowercase();
-        let written = [engine.as_str(), self.dialect, "any"];
-        let found = written.into_iter().find_map(|key| table.indexes.get(key));
+        let found = of_engine(&table.indexes, self.engine, self.dialect);
         found.into_iter().flatten().map(|sql| self.resolve(sql, name)).collect()
     }
 

@@ -51,11 +51,9 @@ fn job(rows: u32, threads: u32) -> LoadJob {
     };
     let schema = Schema {
         name: "classic".to_owned(),
-        help: String::new(),
         tables: vec![table],
-        checks: Vec::new(),
-        extension: Default::default(),
-        lua: None,
+        constraints: [statement("sqlite", "CREATE TABLE last AS SELECT n FROM size_2")].into(),
+        ..Schema::default()
     };
     LoadJob {
         schema,
@@ -99,6 +97,7 @@ fn a_load_makes_tables_rows_indexes_and_finishes() {
     check("SELECT count(*) FROM sbtest1", "3000");
     check("SELECT count(*) FROM sbtest2 WHERE id BETWEEN 1 AND 3000", "3000");
     check("SELECT group_concat(n) FROM size_2", "3000,3000");
+    check("SELECT group_concat(n) FROM last", "3000,3000");
     check("SELECT count(*) FROM sqlite_master WHERE name IN ('k_1', 'k_2')", "2");
     check("SELECT count(*) FROM sbtest1 WHERE length(c) = 119 AND length(pad) = 59", "3000");
     check("SELECT count(*) FROM sbtest1 WHERE k < 1 OR k > 3000", "0");
@@ -146,6 +145,22 @@ fn indexes_are_those_of_the_engine_else_of_the_dialect_else_of_any() {
     check("mysql", "InnoDB", "M sbtest2");
     check("mysql", "", "M sbtest2");
     check("postgres", "", "A 1");
+}
+
+#[test]
+fn constraints_are_those_of_the_engine_or_there_is_no_load() {
+    let mut job = job(10, 1);
+    job.schema.constraints = [("innodb".to_owned(), vec!["K".to_owned()])].into();
+    let mut of = |dialect: &str, engine: &str| {
+        job.engine = engine.to_owned();
+        plan::constraints(dialect, &job).map_err(|error| error.to_string())
+    };
+    assert_eq!(of("mysql", "InnoDB"), Ok(vec!["K".to_owned()]));
+    assert_eq!(of("null", ""), Ok(Vec::new()));
+    for (dialect, engine, name) in [("mysql", "RocksDB", "RocksDB"), ("sqlite", "", "sqlite")] {
+        let refused = of(dialect, engine).unwrap_err();
+        assert!(refused.contains(&format!("no constraints for `{name}`")), "{refused}");
+    }
 }
 
 #[test]

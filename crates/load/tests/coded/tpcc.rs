@@ -41,11 +41,7 @@ pub(crate) fn assignment(mode: Option<Mode>, warehouses: i64) -> Assignment {
         },
         schema: Schema {
             name: "tpcc".to_owned(),
-            help: String::new(),
-            tables: Vec::new(),
-            checks: Vec::new(),
-            extension: Default::default(),
-            lua: None,
+            ..Schema::default()
         },
         mode,
     }

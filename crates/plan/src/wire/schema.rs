@@ -31,8 +31,17 @@ pub(crate) struct WireSchema {
     table: Vec<WireTable>,
     #[serde(default)]
     extension: BTreeMap<String, String>,
+    constraints: Option<WireConstraints>,
     #[serde(default)]
     check: Vec<WireCheck>,
+}
+
+/// Statements after those of all tables, where a formula is 1 and not 0.
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct WireConstraints {
+    when: Formula,
+    add: BTreeMap<String, Vec<String>>,
 }
 
 /// A query whose answer must be 0 after every phase that writes.
@@ -103,10 +112,22 @@ impl WireSchema {
             let reason = format!("all tables have {rows} rows; at most {ROWS_MAX} are possible");
             return Err(Fault::invalid(reason));
         }
+        let constraints = match self.constraints {
+            Some(constraints) => constraints.check(numbers).under("constraints")?,
+            None => BTreeMap::new(),
+        };
         let check = |check: WireCheck| Check { name: check.name, sql: check.sql.trim().to_owned() };
         let checks = self.check.into_iter().map(check).collect();
         let (help, extension) = (self.help, self.extension);
-        Ok(Schema { name, help, tables, extension, checks, lua: None })
+        Ok(Schema { name, help, tables, extension, constraints, checks, lua: None })
+    }
+}
+
+impl WireConstraints {
+    /// The statements, if there are to be any.
+    fn check(self, numbers: Numbers<'_>) -> Result<BTreeMap<String, Vec<String>>, Fault> {
+        let wanted: u8 = numbers.count("`when`", &self.when, 0..=1).under("when")?;
+        Ok(if wanted == 1 { self.add } else { BTreeMap::new() })
     }
 }
 

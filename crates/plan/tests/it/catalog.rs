@@ -121,6 +121,17 @@ fn every_shipped_experiment_is_planned() {
 }
 
 #[test]
+fn constraints_are_added_where_their_parameter_says_so() {
+    let keys = |keys: &str| {
+        let plan = shipped("tpcc-postgres-11-vs-18", &[&format!("parameters.foreign_keys={keys}")]);
+        plan.map(|plan| plan.schemas[0].constraints.get("innodb").map_or(0, Vec::len))
+    };
+    assert_eq!((keys("0").unwrap(), keys("1").unwrap()), (0, 11));
+    let refused = keys("2").unwrap_err().to_string();
+    assert!(refused.contains("`when`"), "{refused}");
+}
+
+#[test]
 fn the_published_suites_have_their_published_rows() {
     let groups = ["point", "range", "aggregate", "write"];
     let check = |suite: &str, (apart, expected): (&[&str], [usize; 4])| {

@@ -185,7 +185,8 @@ fn arguments_of_the_users_own_are_checked() {
 #[test]
 fn workloads_with_coded_transactions_are_checked() {
     const GOOD: &str = "help = \"h\"\nschema = \"tpcc\"\ncoded = \"tpcc\"\n[parameters]\n\
-                        warehouses = 1\nhome = 1\nprocedures = 0\n[[op]]\nname = \"new-order\"\n\
+                        warehouses = 1\nhome = 1\nprocedures = 0\n\
+                        delivery_districts = 10\n[[op]]\nname = \"new-order\"\n\
                         class = \"write\"\ncommitted = \"SELECT 1\"\n";
     let check = |from: &str, to: &str, expected: &str| {
         let folder = tempfile::tempdir().unwrap();
@@ -204,10 +205,10 @@ fn workloads_with_coded_transactions_are_checked() {
     check("home = 1\n", "", "need the parameter `home`; add it");
     check("home = 1", "home = 4", "own.toml:6`: `home` must be from 1 to 3, not `4`");
     check("home = 1", "home = 1\nhoem = 1", "own.toml:7`: unknown parameter `hoem`");
-    check("\"write\"", "\"read\"", "own.toml:10`: the operation `new-order` has the class `write`");
+    check("\"write\"", "\"read\"", "own.toml:11`: the operation `new-order` has the class `write`");
     check("committed = \"SELECT 1\"\n", "", "the operation `new-order` needs `committed`");
-    check("new-order", "payment", "own.toml:11`: `committed` belongs to the operation `new-order`");
-    check("new-order", "new-odrer", "own.toml:9`: unknown operation `new-odrer`");
+    check("new-order", "payment", "own.toml:12`: `committed` belongs to the operation `new-order`");
+    check("new-order", "new-odrer", "own.toml:10`: unknown operation `new-odrer`");
     // The tables are loaded with the schema's own default.
     check("warehouses = 1", "warehouses = 2", "`warehouses` is 2 and the tables are loaded with 1");
 }

@@ -17,7 +17,7 @@ use crate::{
         side_by_side::{at_once, side_by_side},
         tables,
     },
-    warm_up::{Batch, EXACT, TIMED, Warmed, warm_up, warm_up_by},
+    warm_up::{Batch, EXACT, Limits, TIMED, Warmed, warm_up, warm_up_by},
 };
 use model::{
     drive::{Assignment, StretchEnd},
@@ -41,7 +41,7 @@ const SAMPLED_SECONDS: f64 = 10.0;
 const SAMPLED: u64 = 10_000_000;
 
 /// A warm-up takes no longer than this, about.
-const WARM_UP: Duration = Duration::from_secs(120);
+const WARM_UP: Limits = Limits { few: Duration::from_secs(36), all: Duration::from_secs(120) };
 
 /// One phase, and what is the same on all subjects.
 #[derive(Debug, Clone, Copy)]

@@ -14,7 +14,7 @@ use crate::{
     ledger::Activity,
     run::{Counts, Run},
     server::{Foreground, Instance, OwnServer, Wrapper},
-    warm_up::{EXACT, warm_up},
+    warm_up::{EXACT, Limits, warm_up},
 };
 use emulator::{Calls, Chosen, Counters, Emulator, Snapshot, Thread};
 use fs_err as fs;
@@ -44,8 +44,8 @@ const OPERATIONS_MAX: f64 = 50_000.0;
 const EMBEDDED_SECONDS: f64 = 0.25;
 /// Emulated servers are 6 to 14 times as slow (Postgres 11 and 18, MySQL 5.6 and 9).
 const SLOWER: f64 = 10.0;
-/// A warm-up takes no longer than this, about.
-const WARM_UP: Duration = Duration::from_secs(20);
+/// A warm-up of what reads takes no longer than this, about.
+const WARM_UP: Limits = Limits { few: Duration::from_secs(6), all: Duration::from_secs(10) };
 /// After an answer the serving tasks go to sleep within this time.
 const REST: Duration = Duration::from_millis(20);
 

@@ -399,14 +399,7 @@ mod tests {
         let ops = vec![model::script::Op { transaction: true, ..op("o", statements) }];
         Assignment {
             script: Script { roles: vec![Role { ops, ..Role::default() }], ..script() },
-            schema: Schema {
-                name: String::new(),
-                help: String::new(),
-                tables: Vec::new(),
-                checks: Vec::new(),
-                extension: Default::default(),
-                lua: None,
-            },
+            schema: Schema::default(),
             mode: None,
         }
     }

@@ -13,7 +13,9 @@ pub(super) struct Found {
     pub(super) text: [u8; 512],
     /// A text that is put together from it.
     pub(super) made: [u8; 512],
-    /// Districts of a delivery without an order.
+    /// Districts of a delivery that its committed transactions have served.
+    pub(super) served: u64,
+    /// Those of them without an order.
     pub(super) skipped: u64,
 }
 
@@ -24,6 +26,7 @@ impl Default for Found {
             count: 0,
             text: [0; 512],
             made: [0; 512],
+            served: 0,
             skipped: 0,
         }
     }

@@ -1,13 +1,16 @@
-//! Delivery (clause 2.7.4): the oldest order of each district of a warehouse, in one transaction.
+//! Delivery (clause 2.7.4): the oldest order of each district of a warehouse, in one transaction or
+//! in several.
 
 use super::{Found, INTEGER, cents, inputs::Delivery, integer, lock};
 use crate::clock::Clock;
 use crate::keys::tpcc::{DISTRICTS, LINES};
 use crate::transaction::{Argument, Outcome, Setup, Statement, Work};
 use crate::wire::{Client, Failure, Parameter};
-use model::workload::Class;
+use model::{coded::DELIVERY_DISTRICTS, workload::Class};
 
 pub(super) struct Statements {
+    /// Districts of a transaction.
+    together: u64,
     oldest: Statement,
     remove: Statement,
     customer: Statement,
@@ -20,6 +23,7 @@ pub(super) struct Statements {
 impl Statements {
     pub(super) fn new(setup: &mut Setup<'_>) -> Self {
         let integers = vec![INTEGER; 4];
+        let together = setup.number(DELIVERY_DISTRICTS, DISTRICTS as i64).max(1) as u64;
         let oldest = format!(
             "SELECT no_o_id FROM new_orders WHERE no_w_id = ? AND no_d_id = ? \
              ORDER BY no_o_id LIMIT 1{}",
@@ -31,6 +35,7 @@ impl Statements {
         let mut statement =
             |class: Class, sql: &str, types: &[Parameter]| setup.statement(class, sql, types);
         Self {
+            together,
             oldest: statement(Class::Read, &oldest, &integers[..2]),
             remove: statement(
                 Class::Write,
@@ -67,18 +72,27 @@ impl Statements {
         }
     }
 
+    /// Goes on behind the districts that an attempt before has committed.
     pub(super) fn attempt<C: Client, K: Clock>(
         &self,
         input: &Delivery,
+        [begin, commit]: [Statement; 2],
         found: &mut Found,
         work: &mut Work<'_, C, K>,
     ) -> Result<Outcome, Failure> {
         let (w, carrier) = (input.warehouse.into(), input.carrier.into());
-        for district in 1..=DISTRICTS as i64 {
-            match self.oldest([w, district.into()], work)? {
-                Some(order) => self.deliver([w, district.into(), order.into()], carrier, work)?,
-                None => found.skipped += 1,
+        while found.served < DISTRICTS {
+            let (end, mut skipped) = ((found.served + self.together).min(DISTRICTS), 0);
+            work.execute(begin, &[])?;
+            for district in (found.served as i64 + 1..=end as i64).map(Argument::from) {
+                match self.oldest([w, district], work)? {
+                    Some(order) => self.deliver([w, district, order.into()], carrier, work)?,
+                    None => skipped += 1,
+                }
             }
+            work.execute(commit, &[])?;
+            found.served = end;
+            found.skipped += skipped;
         }
         Ok(Outcome::Done)
     }

@@ -99,7 +99,10 @@ impl Transaction for Tpcc {
             0 => inputs.new_order.draw(terminal, random, counted),
             1 => inputs.payment.draw(terminal, random, counted),
             2 => inputs.order_status.draw(terminal, random, counted),
-            3 => inputs.delivery.draw(terminal, random),
+            3 => {
+                inputs.delivery.draw(terminal, random);
+                (self.found.served, self.found.skipped) = (0, 0);
+            }
             _ => inputs.stock_level.draw(terminal, random),
         }
     }
@@ -110,7 +113,6 @@ impl Transaction for Tpcc {
         work: &mut Work<'_, C, K>,
     ) -> Result<Outcome, Failure> {
         let (inputs, found) = (&self.inputs, &mut self.found);
-        found.skipped = 0;
         let outcome = match &self.logic {
             Logic::Client(client) => client.attempt(op, inputs, found, work)?,
             Logic::Procedures(procedures) => procedures.attempt(op, inputs, found, work)?,
@@ -153,12 +155,14 @@ impl InClient {
         work: &mut Work<'_, C, K>,
     ) -> Result<Outcome, Failure> {
         let begin = if matches!(op, 2 | 4) { self.begin_reading } else { self.begin_writing };
+        if op == 3 {
+            return self.delivery.attempt(&inputs.delivery, [begin, self.commit], found, work);
+        }
         work.execute(begin, &[])?;
         let outcome = match op {
             0 => self.new_order.attempt(&inputs.new_order, found, work)?,
             1 => self.payment.attempt(&inputs.payment, found, work)?,
             2 => self.order_status.attempt(&inputs.order_status, found, work)?,
-            3 => self.delivery.attempt(&inputs.delivery, found, work)?,
             _ => self.stock_level.attempt(&inputs.stock_level, work)?,
         };
         if outcome == Outcome::Done {
