@@ -75,6 +75,9 @@ fn steps_are_told_with_size_interval_and_what_changed_with_them() {
         assert!(table.contains(expected), "{table}");
     }
     assert!(table.contains("commit 0000014") && table.contains("dbdyno run x"), "{table}");
+    let markdown = text(&page, "markdown", Extent::Steps);
+    assert!(markdown.contains("\n\n    dbdyno run x\n"), "{markdown}");
+    assert!(text(&page, "html", Extent::All).contains(">throughput (1/s)</text>"));
     let quiet = HistoryPage::default();
     assert!(text(&quiet, "table", Extent::Steps).contains("no step in 0 trends over 0 runs"));
 }

@@ -30,21 +30,34 @@ fn side(subject: &str, instructions: u64) -> Side {
     }
 }
 
+fn explanation(phase: &str, subject: &str) -> Explanation {
+    Explanation {
+        format: 1,
+        phase: phase.to_owned(),
+        by: Quantity::Instructions,
+        means: String::new(),
+        sides: [side(TWO[0].0, 10_000), side(subject, 26_000)],
+    }
+}
+
+#[test]
+fn areas_of_the_code_are_told_under_other_names_too() {
+    let mut report = report(comparison(&TWO, 5, None), &[]);
+    report.view.aliases = [(TWO[1].0.to_owned(), "newest".to_owned())].into();
+    let explanations = vec![explanation("scan", TWO[1].0)];
+    report.details = vec![Details { explanations, ..Details::default() }];
+    let table = render(&report, "table").unwrap();
+    assert!(table.contains("with `newest`") && table.contains("1,600 are in optimizer"), "{table}");
+}
+
 #[test]
 fn a_reason_names_the_areas_of_the_code_and_what_is_ruled_out() {
     let pages = |subject: &str, blocks| {
         let mut report = report(comparison(&TWO, blocks, None), &[]);
         // The test whose reason comes first.
-        let phase = if blocks == 1 { "point-query.pre" } else { "scan" }.to_owned();
-        let sides = [side(TWO[0].0, 10_000), side(subject, 26_000)];
-        let explanation = Explanation {
-            format: 1,
-            phase,
-            by: Quantity::Instructions,
-            means: String::new(),
-            sides,
-        };
-        report.details = vec![Details { explanations: vec![explanation], ..Details::default() }];
+        let phase = if blocks == 1 { "point-query.pre" } else { "scan" };
+        let explanations = vec![explanation(phase, subject)];
+        report.details = vec![Details { explanations, ..Details::default() }];
         let page = render(&report, "html").unwrap();
         let section = page.split_once("<section id=\"why\"").unwrap().1;
         let section = section.split_once("</section>").unwrap().0.to_owned();

@@ -424,7 +424,7 @@ const save = (blob, name) => {
   const quoted = (value) => {
     let text = value === null || value === undefined ? "" : String(value);
     // A cell that a spreadsheet would take for a formula gets an apostrophe in front.
-    if (typeof value === "string" && /^[=+\-@\t\r\n]/.test(text)) text = "'" + text;
+    if (typeof value === "string" && /^(\s*[=+\-@＝＋－＠]|[\t\r\n])/.test(text)) text = "'" + text;
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
 
