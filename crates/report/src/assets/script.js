@@ -77,11 +77,16 @@ const save = (blob, name) => {
   };
 
   // The words of the page's own cells.
-  const end = (ratio) => {
-    if (ratio < 0.01) return "below 0.01";
-    return ratio > 100 ? "above 100" : ratioShown(ratio);
+  const interval = (low, high) => {
+    // Two decimals would hide on which side of a margin an end is.
+    const isNear = [low, high].every((end) => end >= 0.95 && end <= 1.05);
+    const end = (ratio) => {
+      if (ratio < 0.01) return "below 0.01";
+      if (ratio > 100) return "above 100";
+      return isNear ? fixed(ratio, 3) : ratioShown(ratio);
+    };
+    return `95 % interval ${end(low)} to ${end(high)}`;
   };
-  const interval = (low, high) => `95 % interval ${end(low)} to ${end(high)}`;
 
   const place = (ratio) => {
     const at = ratio > 0 ? 0.5 + Math.log(ratio) / Math.log(2) / 2 : 0;
