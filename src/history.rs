@@ -253,7 +253,8 @@ fn again(trend: &Trend, before: Known<'_>, after: Known<'_>) -> Option<String> {
     let binary =
         |(_, session): Known<'_>, subject: &Subject| session.builds.get(&subject.label).cloned();
     if binary(before, &old) == binary(after, &new) {
-        return Some(format!("dbdyno compare {} {}", before.0.info.id, after.0.info.id));
+        let folder = details::folder_option(after.0.results.dir());
+        return Some(format!("dbdyno compare {} {}{folder}", before.0.info.id, after.0.info.id));
     }
     let mut words = Vec::new();
     let levels: Vec<String> = [("before", &old), ("after", &new)]

@@ -108,12 +108,15 @@ fn by_function(
         _ => return None,
     };
     let [run] = comparison.runs.as_slice() else { return None };
+    // A shell would read other names as more than one word.
+    let is_plain = phase.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     let is_known = details.explanations.iter().any(|known| known.phase == phase);
     // Levels of a factor that are compared on one server are no variants of its run.
     let own: BTreeSet<&str> =
         details.trials.iter().map(|trial| trial.header.subject.as_str()).collect();
-    (comparison.subjects.len() == 2 && own.len() == 2 && !is_known)
-        .then(|| format!(" By function: `dbdyno explain {run} --phase {phase}{how}`."))
+    let folder = &details.folder;
+    (comparison.subjects.len() == 2 && own.len() == 2 && !is_known && is_plain)
+        .then(|| format!(" By function: `dbdyno explain {run}{folder} --phase {phase}{how}`."))
 }
 
 /// Imported paths that are named.

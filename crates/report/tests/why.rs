@@ -77,13 +77,20 @@ fn a_reason_names_the_areas_of_the_code_and_what_is_ruled_out() {
 
 #[test]
 fn the_command_that_explains_a_change_is_that_of_a_run_of_two_variants() {
-    let is_said = |subjects: &[&str]| {
+    let table = |subjects: &[&str], folder: &str, phase: &str| {
         let mut report = report(comparison(&TWO, 5, None), &[]);
+        let mut phases = report.comparisons[0].phases.iter_mut();
+        phases.find(|own| own.phase == "scan").unwrap().phase = phase.to_owned();
         let trials = subjects.iter().map(|subject| lab::trial(subject, &[])).collect();
-        report.details = vec![Details { trials, ..Details::default() }];
-        render(&report, "table").unwrap().contains("By function: `dbdyno explain r --phase scan`")
+        report.details = vec![Details { trials, folder: folder.to_owned(), ..Details::default() }];
+        render(&report, "table").unwrap()
     };
-    assert!(is_said(&[TWO[0].0, TWO[1].0, TWO[0].0]));
+    let both = [TWO[0].0, TWO[1].0, TWO[0].0];
+    let told = table(&both, "", "scan");
+    assert!(told.contains("By function: `dbdyno explain r --phase scan`"), "{told}");
+    let elsewhere = table(&both, " --results lab", "scan");
+    assert!(elsewhere.contains("`dbdyno explain r --results lab --phase scan`"), "{elsewhere}");
     // Its levels were compared.
-    assert!(!is_said(&["mysql"]));
+    assert!(!table(&["mysql"], "", "scan").contains("By function"));
+    assert!(!table(&both, "", "scan; ls").contains("By function"));
 }

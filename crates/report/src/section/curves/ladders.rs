@@ -9,7 +9,7 @@ use crate::{
     words::{self, THROUGHPUT},
 };
 use analysis::{Bend, KNEE_SHARE, PhaseResult, Scalability};
-use model::grouped;
+use model::{grouped, number::counted};
 
 /// Charts over the number of clients, for tests that were measured with several. A load is the same
 /// whatever number of users comes after it.
@@ -105,7 +105,8 @@ fn ladder(inputs: &Inputs<'_>, name: &str, phases: &[&PhaseResult], kind: &Ladde
     let lines: Vec<Line> = lines.filter(|line| !line.segments[0].is_empty()).collect();
     let peaks = lines.iter().filter_map(|line| {
         let (clients, value) = line.peak?;
-        Some(format!("{} peaks at {} with {clients} users", line.name, number::value(value)))
+        let users = counted(clients as u64, "user");
+        Some(format!("{} peaks at {} with {users}", line.name, number::value(value)))
     });
     Lines {
         milestones: Vec::new(),
