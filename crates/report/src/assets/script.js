@@ -94,7 +94,7 @@ const save = (blob, name) => {
   };
 
   // Characters that steer or reorder are shown and not obeyed.
-  const STEERING = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+  const STEERING = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
   const harmless = (text) => text.replace(STEERING, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
 
   // A sentence; what stands between backticks becomes code.
