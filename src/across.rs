@@ -165,19 +165,7 @@ pub(crate) fn factors(plan: &Plan) -> impl Iterator<Item = &Factor> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::versions::HostVersions;
-    use dbms::Places;
-    use plan::Overrides;
-
-    fn plan_of(set: &[&str]) -> Plan {
-        let catalog = plan::Catalog::embedded().unwrap();
-        let set = set.iter().map(|text| (*text).to_owned()).collect();
-        let overrides = Overrides { set, seed: Some(1), ..Overrides::default() };
-        let draft = plan::load_experiment("quickstart", &catalog, &overrides).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let places = Places::at(folder.path(), None).unwrap();
-        plan::plan(&draft, &catalog, &HostVersions { places: &places }).unwrap()
-    }
+    use crate::versions::tests::plan_of;
 
     #[test]
     fn levels_become_variants_of_one_phase_and_the_other_factors_stay() {

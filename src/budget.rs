@@ -73,16 +73,16 @@ fn fewer_levels(plan: &Plan, seconds: f64) -> Option<String> {
     Some(format!("`--set {}` (about {})", quoted(&set), time(seconds)))
 }
 
-/// Tests that a message lists, at most.
+/// Workloads that a message lists, at most.
 const LISTED: usize = 3;
 
-/// The first tests, as many as fit.
+/// The first workloads, as many as fit: `--only` takes these, whatever levels their tests have.
 fn fewer_tests(plan: &Plan, seconds: f64, budget: Duration) -> Option<String> {
     let measured = plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
     let mut names: Vec<&str> = Vec::new();
     for phase in measured {
-        if !names.contains(&phase.name.as_str()) {
-            names.push(&phase.name);
+        if !names.contains(&phase.script.workload.as_str()) {
+            names.push(&phase.script.workload);
         }
     }
     let all = names.len();
@@ -94,7 +94,7 @@ fn fewer_tests(plan: &Plan, seconds: f64, budget: Duration) -> Option<String> {
             "`--only {}` ({} of {}, about {})",
             quoted(&names.join(",")),
             names.len(),
-            counted(all as u64, "test"),
+            counted(all as u64, "workload"),
             time(seconds)
         )
     })
@@ -104,4 +104,16 @@ fn fewer_tests(plan: &Plan, seconds: f64, budget: Duration) -> Option<String> {
 pub(crate) fn time(seconds: f64) -> String {
     let minutes = (seconds / 60.0).ceil().max(1.0) as u64;
     humantime::format_duration(Duration::from_secs(60 * minutes)).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fewer_tests_are_named_as_the_command_line_takes_them() {
+        let plan = crate::versions::tests::plan_of(&["factors.clients=[1, 8]"]);
+        let said = fewer_tests(&plan, 3600.0, Duration::from_secs(60)).unwrap();
+        assert!(said.starts_with("`--only point-query` (1 of 4 workloads, about"), "{said}");
+    }
 }

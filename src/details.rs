@@ -1,6 +1,6 @@
 //! What the records of a run tell beside its slices' values: gathered for the HTML report.
 
-use crate::{server_state, shell::quoted};
+use crate::{args::DEFAULT_RESULTS, server_state, shell::quoted};
 use analysis::{Curve, RoleTimes};
 use model::{
     imported::ImportedValue,
@@ -11,7 +11,10 @@ use model::{
 };
 use plan::Catalog;
 use report::{Details, LeftOut, Overhead, Provenance, Trial};
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 use store::{Results, StoredSlice, StoredTrial};
 
 /// Everything that is known of the run of `slices` beside their values. What cannot be read is
@@ -36,6 +39,7 @@ pub(crate) fn of(results: &Results, slices: &[StoredSlice]) -> anyhow::Result<De
         left_out: left_out(slices),
         overhead: overhead(slices),
         command: command.unwrap_or_default(),
+        folder: folder_option(results.dir()),
         notes: plan::notes_in(results.dir())?,
         explanations: results.explanations(run)?,
         counted: design
@@ -68,6 +72,7 @@ pub(crate) fn origin(results: &Results, slices: &[StoredSlice]) -> anyhow::Resul
         run: run.to_owned(),
         started_us: results.runs()?.into_iter().find(|info| info.id == run).map(|i| i.started_us),
         trials: trials.collect(),
+        folder: folder_option(results.dir()),
         explanations: results.explanations(run)?,
         ..Details::default()
     })
@@ -104,6 +109,14 @@ pub(crate) fn command_line(experiment: &str, words: &[String]) -> String {
         line.push_str(&quoted(word));
     }
     line
+}
+
+/// The option that names a results folder, with a blank before it; nothing for the usual one.
+pub(crate) fn folder_option(folder: &Path) -> String {
+    match folder == Path::new(DEFAULT_RESULTS) {
+        true => String::new(),
+        false => format!(" --results {}", quoted(&folder.display().to_string())),
+    }
 }
 
 /// The name of a file for an experiment, whatever it is called.
@@ -322,7 +335,13 @@ fn rounded(wall_us: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::command_line;
+    use super::{Path, command_line, folder_option};
+
+    #[test]
+    fn commands_name_another_results_folder() {
+        assert_eq!(folder_option(Path::new("dbdyno-results")), "");
+        assert_eq!(folder_option(Path::new("/a b")), " --results '/a b'");
+    }
 
     #[test]
     fn the_command_that_repeats_a_run_can_be_pasted_into_a_shell() {

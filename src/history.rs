@@ -5,7 +5,10 @@ use analysis::{
     Comparison,
     history::{History, Quantity, Session, Step, Trend},
 };
-use model::{environment::Environment, metric::Metric, notes::Notes, plan::Plan, subject::Subject};
+use model::{
+    environment::Environment, metric::Metric, notes::Notes, number::counted, plan::Plan,
+    subject::Subject,
+};
 use report::history::{HistoryPage, StepPlace};
 use std::collections::{BTreeMap, BTreeSet};
 use store::{Results, RunInfo, Selection, StoredTrial};
@@ -159,7 +162,8 @@ pub(crate) fn host(environment: &Environment) -> String {
     let Environment { cpu, cpus, kernel, virtualization, dbdyno, .. } = environment;
     let host: String = environment.host.chars().take(6).collect();
     let guest = if virtualization.is_empty() { "" } else { ", virtual" };
-    format!("{cpus} CPUs {cpu}{guest}, Linux {kernel}, host {host}, dbdyno {dbdyno}")
+    let cpus = counted(*cpus, "CPU");
+    format!("{cpus} {cpu}{guest}, Linux {kernel}, host {host}, dbdyno {dbdyno}")
 }
 
 /// What a build is: its version and its binary.
@@ -249,7 +253,8 @@ fn again(trend: &Trend, before: Known<'_>, after: Known<'_>) -> Option<String> {
     let binary =
         |(_, session): Known<'_>, subject: &Subject| session.builds.get(&subject.label).cloned();
     if binary(before, &old) == binary(after, &new) {
-        return Some(format!("dbdyno compare {} {}", before.0.info.id, after.0.info.id));
+        let folder = details::folder_option(after.0.results.dir());
+        return Some(format!("dbdyno compare {} {}{folder}", before.0.info.id, after.0.info.id));
     }
     let mut words = Vec::new();
     let levels: Vec<String> = [("before", &old), ("after", &new)]
@@ -268,11 +273,18 @@ fn again(trend: &Trend, before: Known<'_>, after: Known<'_>) -> Option<String> {
     words.push(format!("factors.build=[{:?},{:?}]", levels[0], levels[1]));
     words.push(format!("baseline={{build={:?}}}", levels[0]));
     let mut line = details::command_line(&after.0.plan.experiment.name, &[]);
-    line.push_str(&format!(" --only {} --budget 10m", quoted(&trend.phase)));
+    let only = quoted(workload_of(&after.0.plan, &trend.phase));
+    line.push_str(&format!(" --only {only} --budget 10m"));
     for word in words {
         line.push_str(&format!(" --set {}", quoted(&word)));
     }
     Some(line)
+}
+
+/// What `--only` takes for a phase, whose own name has the levels of its factors too.
+fn workload_of<'a>(plan: &'a Plan, phase: &'a str) -> &'a str {
+    let own = plan.phases.iter().find(|own| own.name == phase);
+    own.map_or(phase, |own| own.script.workload.as_str())
 }
 
 /// A build by its product and exact version.
@@ -303,5 +315,18 @@ mod tests {
         check(0, &[], "no finished runs: run an experiment first");
         check(3, &[], "but imported archives, which have no series");
         check(3, &["run 1 is left out: old"], "can be read: run 1 is left out: old");
+    }
+
+    #[test]
+    fn a_host_of_one_processor_has_one() {
+        let found = host(&Environment { cpus: 1, cpu: "Xeon".to_owned(), ..Default::default() });
+        assert!(found.starts_with("1 CPU Xeon, Linux "), "{found}");
+    }
+
+    #[test]
+    fn a_phase_of_several_levels_is_measured_again_by_its_workload() {
+        let plan = crate::versions::tests::plan_of(&["factors.clients=[1, 8]"]);
+        assert_eq!(workload_of(&plan, "point-query.clients8"), "point-query");
+        assert_eq!(workload_of(&plan, "load"), "load");
     }
 }

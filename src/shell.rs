@@ -6,7 +6,9 @@ use std::ffi::OsString;
 pub(crate) fn with_flag(words: impl Iterator<Item = OsString>, flag: &str) -> String {
     let mut words: Vec<String> = words.map(|word| quoted(&word.to_string_lossy())).collect();
     if !words.iter().any(|word| word == flag) {
-        words.insert(words.len().min(2), flag.to_owned());
+        // Options of all commands may stand before the subcommand.
+        let run = words.iter().position(|word| word == "run").unwrap_or(1);
+        words.insert(words.len().min(run + 1), flag.to_owned());
     }
     words.join(" ")
 }
@@ -47,5 +49,6 @@ mod tests {
         check("dbdyno|run", "dbdyno run --resume");
         check("./dbdyno|run|--set|a=[1]|--|-x", "./dbdyno run --resume --set 'a=[1]' -- -x");
         check("dbdyno|run|x|--resume", "dbdyno run x --resume");
+        check("dbdyno|--color|never|run|x", "dbdyno --color never run --resume x");
     }
 }

@@ -66,3 +66,19 @@ impl plan::Versions for HostVersions<'_> {
         dbms::factor::give(factor, level, subject, self.places)
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A plan of the quickstart with other keys.
+    pub(crate) fn plan_of(set: &[&str]) -> model::plan::Plan {
+        let catalog = plan::Catalog::embedded().unwrap();
+        let set = set.iter().map(|text| (*text).to_owned()).collect();
+        let overrides = plan::Overrides { set, seed: Some(1), ..plan::Overrides::default() };
+        let draft = plan::load_experiment("quickstart", &catalog, &overrides).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let places = Places::at(folder.path(), None).unwrap();
+        plan::plan(&draft, &catalog, &HostVersions { places: &places }).unwrap()
+    }
+}

@@ -41,10 +41,10 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         complete += attempt.progress()?.blocks;
         taken += results.take(&attempt.results)?;
     }
-    let all = fanout.all_blocks();
+    let all = counted(fanout.all_blocks(), "block");
     let shown = shell::quoted(&arguments.results.results.display().to_string());
     talk::say(&format!(
-        "{complete} of {all} blocks are complete; new here: {} and {}; compare them by `dbdyno \
+        "{complete} of {all} complete; new here: {} and {}; compare them by `dbdyno \
          compare --all --results {shown}`",
         counted(taken.runs, "run"),
         counted(taken.trials, "record"),

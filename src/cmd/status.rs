@@ -9,7 +9,7 @@ use crate::{
 };
 use anyhow::Context;
 use clap::{ArgMatches, Args, FromArgMatches};
-use model::escape::terminal;
+use model::{escape::terminal, number::counted};
 use std::path::Path;
 
 pub(super) const VERB: Verb = Verb {
@@ -52,7 +52,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     }
     talk::data(&lines.join("\n"))?;
     reasons(&ends).iter().for_each(|sentence| talk::say(sentence));
-    talk::say(&format!("{complete} of {} blocks complete", fanout.all_blocks()));
+    talk::say(&format!("{complete} of {} complete", counted(fanout.all_blocks(), "block")));
     remedies(&ends, folder).iter().for_each(|sentence| talk::say(sentence));
     if is_unknown {
         queue.context("what unfinished tasks do is unknown until the batch system answers")?;
@@ -137,7 +137,8 @@ fn reasons(ends: &[End]) -> Vec<String> {
         _ => format!("tasks {}: {reason}", first(numbers)),
     });
     let more = groups.len().saturating_sub(SAID);
-    shown.chain((more > 0).then(|| format!("and {more} more reasons, in the logs"))).collect()
+    let more = (more > 0).then(|| format!("and {}, in the logs", counted(more, "more reason")));
+    shown.chain(more).collect()
 }
 
 /// `3, 5, 6 and 7 more`.
@@ -218,6 +219,9 @@ mod tests {
             reasons(&ends),
             ["tasks 1, 2, 3, 4, 5 and 2 more: no space", "task 9: 2 slices failed"]
         );
+        let other = |number| End { reason: format!("reason {number}"), ..early(number) };
+        let many = reasons(&(1..7).map(other).collect::<Vec<_>>());
+        assert_eq!(many.last().unwrap(), "and 1 more reason, in the logs");
         assert_eq!(
             remedies(&ends, Path::new("a b")),
             [

@@ -5,7 +5,7 @@ use crate::{
     args::{CatalogArgs, ConcurrencyArgs, HostArgs},
     count, credentials,
     exit::Code,
-    signals, talk,
+    shell, signals, talk,
 };
 use anyhow::Context;
 use clap::{ArgMatches, Args, FromArgMatches};
@@ -153,11 +153,12 @@ fn how_to_connect(target: &Target, place: &RunPlace) -> anyhow::Result<String> {
 }
 
 fn client_line(target: &Target, passwords: Option<&Path>) -> String {
+    let shown = |path: &Path| shell::quoted(&path.display().to_string());
     let at = match &target.endpoint {
         Endpoint::Socket(path) if target.protocol == "postgres" => {
-            format!("-h {}", path.parent().unwrap_or(path).display())
+            format!("-h {}", shown(path.parent().unwrap_or(path)))
         }
-        Endpoint::Socket(path) => format!("--socket={}", path.display()),
+        Endpoint::Socket(path) => format!("--socket={}", shown(path)),
         Endpoint::Port(port) if target.protocol == "postgres" => format!("-h 127.0.0.1 -p {port}"),
         Endpoint::Port(port) => format!("-h 127.0.0.1 -P {port}"),
         // What `up` starts is on this host.
@@ -168,11 +169,11 @@ fn client_line(target: &Target, passwords: Option<&Path>) -> String {
     let (user, database) = (&target.user, &target.database);
     match target.protocol.as_str() {
         "postgres" => {
-            let file = passwords.map(|file| format!("PGPASSFILE={} ", file.display()));
+            let file = passwords.map(|file| format!("PGPASSFILE={} ", shown(file)));
             format!("{}psql {at} -U {user} {database}", file.unwrap_or_default())
         }
         _ => {
-            let file = passwords.map(|file| format!("--defaults-file={}", file.display()));
+            let file = passwords.map(|file| format!("--defaults-file={}", shown(file)));
             let defaults = file.unwrap_or_else(|| "--no-defaults".to_owned());
             format!("mysql {defaults} {at} -u {user} {database}")
         }
@@ -200,6 +201,9 @@ mod tests {
         assert_eq!(client_line(&postgres, None), "psql -h /s -U u d");
         let mysql = target("mysql", Endpoint::Socket("/s/mysql".into()));
         assert_eq!(client_line(&mysql, None), "mysql --no-defaults --socket=/s/mysql -u u d");
+        let elsewhere = target("mysql", Endpoint::Socket("/a b/s".into()));
+        let expected = "mysql --no-defaults --socket='/a b/s' -u u d";
+        assert_eq!(client_line(&elsewhere, None), expected);
         let mysql = target("mysql", Endpoint::Port(3307));
         let file = Some(Path::new("/r/client"));
         let expected = "mysql --defaults-file=/r/client -h 127.0.0.1 -P 3307 -u u d";

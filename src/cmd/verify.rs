@@ -23,8 +23,9 @@ pub(super) const VERB: Verb = Verb {
               used, the number of keys, prepared statements against text, the rows left in the \
               tables, and the settings of the servers. Measures nothing.\n\n\
               Exit codes:\n  \
-              0  everything agrees, or the workload's file documents the deviation\n  \
-              2  wrong usage, a failure, or an undocumented deviation",
+              0    everything agrees, or the workload's file documents the deviation\n  \
+              2    wrong usage, a failure, or an undocumented deviation\n  \
+              130  interrupted",
     examples: &[
         ("dbdyno verify", "All sysbench workloads on the embedded SQLite"),
         ("dbdyno verify verify-all", "The same on all servers and storage engines"),

@@ -167,7 +167,7 @@ fn blocks_of_several_hosts_are_compared_as_one_run_and_a_lost_host_costs_none() 
         (status.matches("finished").count() == 4).then_some(())
     });
     let said = dbdyno(&lab, &cluster, &["collect", FOLDER]);
-    assert!(said.contains("4 of 4 blocks are complete; new here: 4 runs and 8 records"), "{said}");
+    assert!(said.contains("4 of 4 blocks complete; new here: 4 runs and 8 records"), "{said}");
     let said = dbdyno(&lab, &cluster, &["collect", FOLDER]);
     assert!(said.contains("new here: 0 runs and 0 records"), "{said}");
 

@@ -76,6 +76,10 @@ fn the_report_of_a_run_can_be_read_switched_sorted_and_saved_offline() {
     let told = told(&lab, program, (&page, READER));
     let names = serde_json::json!(["point-query", "range-covered-pk", "update-nonindex", "insert"]);
     assert_eq!((&told["all"], &told["unsorted"]), (&names, &names));
+    let table = page.split_once("<table class=\"grid").unwrap().1.split_once("</table>").unwrap().0;
+    let asides = table.split("<span class=\"aside\">").skip(1);
+    let asides: Vec<&str> = asides.map(|text| text.split_once("</span>").unwrap().0).collect();
+    assert_eq!(told["asides"], serde_json::json!(asides));
     assert_eq!(told["filtered"], serde_json::json!(["insert"]));
     assert_eq!(told["empty"], serde_json::json!([0, false]));
     let numbers = |key: &str| -> Vec<f64> {

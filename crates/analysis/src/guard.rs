@@ -5,6 +5,7 @@ use crate::{Input, PhaseFacts, observe::Round, slow::Slow};
 use model::{
     disturbance::disturbance,
     metric::{Kind, Metric},
+    number::counted,
     record::SliceState,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,7 +81,8 @@ pub(crate) fn sentence<'a>(tests: impl Iterator<Item = &'a Disturbed>, what: &st
     let share = |test: &Disturbed| test.rounds as f64 / test.of as f64;
     let same = tests.filter(|test| test.what == what);
     let most = same.max_by(|one, other| share(one).total_cmp(&share(other)));
-    let rounds = most.map(|test| format!(" in up to {} of {} rounds", test.rounds, test.of));
+    let of = |test: &Disturbed| counted(test.of, "round");
+    let rounds = most.map(|test| format!(" in up to {} of {}", test.rounds, of(test)));
     let rounds = rounds.unwrap_or_default();
     format!("rates and times are not judged: {what}{rounds}; repeat the run on a quiet host")
 }

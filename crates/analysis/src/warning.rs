@@ -6,6 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Names in a sentence before it says how many more there are.
 const NAMED: usize = 3;
 
+/// How texts begin for several cases, and for one.
+const ONE: [(&str, &str); 4] = [
+    ("{count} slices ", "1 slice "),
+    ("{count} errors were ", "1 error was "),
+    ("{count} operations ", "1 operation "),
+    ("{count} statements ", "1 statement "),
+];
+
 /// Warnings by text.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Warnings {
@@ -65,7 +73,8 @@ impl Warnings {
     /// One sentence per text; `{count}` in the text stands for the number of cases.
     pub(crate) fn sentences(&self) -> Vec<String> {
         let sentence = |(text, found): (&String, &Found)| {
-            let singular = text.replace("{count} slices ", "1 slice ");
+            let one = |text: String, (many, one): &(&str, &str)| text.replace(many, one);
+            let singular = ONE.iter().fold(text.clone(), one);
             let text = if found.count == 1 { &singular } else { text };
             let text = text.replace("{count}", &found.count.to_string());
             let subjects = listed(found.subjects.iter().map(String::as_str), "variant");
@@ -103,6 +112,20 @@ mod tests {
         let expected =
             ["`old`: not calm (`b`)", "`new`: 10 errors (`a`, `b`, `c` and 2 more phases)"];
         assert_eq!(warnings.sentences(), expected);
+    }
+
+    #[test]
+    fn one_case_is_one() {
+        for (text, expected) in [
+            ("{count} errors were reported", "`a`: 1 error was reported (`p`)"),
+            ("{count} operations started late", "`a`: 1 operation started late (`p`)"),
+            ("{count} statements had rows", "`a`: 1 statement had rows (`p`)"),
+            ("{count} slices left out", "`a`: 1 slice left out (`p`)"),
+        ] {
+            let mut warnings = Warnings::default();
+            warnings.add(Location { subject: "a", phase: "p", position: 0 }, text, 1);
+            assert_eq!(warnings.sentences(), [expected]);
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Conditions of tests that a comparison takes to be equal, and that are not.
 
 use crate::{command_line, import::pgbench};
-use model::{Levels, measurement::Measurement};
+use model::{Levels, measurement::Measurement, number::counted};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A condition of a test, as the program that executed it names it.
@@ -50,7 +50,7 @@ fn sentence(one: Condition, kinds: &BTreeSet<&str>, phases: &[&str]) -> String {
     let first = phases.first().copied().unwrap_or_default();
     let more = match phases.len() {
         1 => String::new(),
-        count => format!(" and {} more phases", count - 1),
+        count => format!(" and {}", counted(count - 1, "more phase")),
     };
     let Condition { key, program } = one;
     format!("{program}'s `{key}` differs between variants in `{first}`{more}: {}", kinds.join(", "))
@@ -80,5 +80,12 @@ mod tests {
             "pgbench's `query-mode` differs between variants in `read`: `prepared`, `simple`";
         assert_eq!(told, [expected]);
         assert!(option_differences(values[..1].iter()).is_empty());
+        let all = values.iter().flat_map(|one| {
+            let again = Measurement { phase: "write".into(), ..one.clone() };
+            [one.clone(), again]
+        });
+        let all: Vec<Measurement> = all.collect();
+        let told = option_differences(all.iter());
+        assert!(told[0].contains("in `read` and 1 more phase: "), "{told:?}");
     }
 }

@@ -32,7 +32,7 @@ pub fn json(json: &str) -> String {
 /// there is.
 pub fn reorders(c: char) -> bool {
     let ranges = ['\u{200b}'..='\u{200f}', '\u{2028}'..='\u{202e}', '\u{2060}'..='\u{2069}'];
-    c == '\u{feff}' || ranges.iter().any(|range| range.contains(&c))
+    matches!(c, '\u{61c}' | '\u{feff}') || ranges.iter().any(|range| range.contains(&c))
 }
 
 #[cfg(test)]
@@ -46,6 +46,7 @@ mod tests {
         check("\u{1b}[31mred", "\\u{1b}[31mred");
         check("a\nb\r\t\u{7}\u{9b}", "a\\nb\\r\\t\\u{7}\\u{9b}");
         check("\u{202e}txt\u{feff}", "\\u{202e}txt\\u{feff}");
+        check("a\u{61c}1", "a\\u{61c}1");
     }
 
     #[test]

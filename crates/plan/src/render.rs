@@ -338,14 +338,13 @@ fn slices(block: &Block, plan: &Plan) -> usize {
 }
 
 fn estimate(text: &mut String, plan: &Plan) -> std::fmt::Result {
-    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
     writeln!(
         text,
-        "\nestimate: {} {}, {:.1} GiB of disk, {:.1} GiB of memory; installation not included",
+        "\nestimate: {} {}, {} of disk, {} of memory; installation not included",
         if plan.experiment.looks.is_empty() { "about" } else { "at most about" },
         duration(coarse(plan.estimate.seconds)),
-        gib(plan.estimate.disk_bytes),
-        gib(plan.estimate.memory_bytes),
+        estimated(plan.estimate.disk_bytes),
+        estimated(plan.estimate.memory_bytes),
     )?;
     if plan.experiment.explain {
         writeln!(
@@ -385,6 +384,12 @@ fn too_large(text: &mut String, plan: &Plan) -> std::fmt::Result {
         }
     }
     Ok(())
+}
+
+/// The same of an estimate, in GiB unless that says nothing.
+fn estimated(bytes: u64) -> String {
+    let gib = bytes as f64 / f64::from(1 << 30);
+    if gib < 0.05 { amount(bytes as f64) } else { format!("{gib:.1} GiB") }
 }
 
 /// `2.9 GiB`, `16 MiB`.
@@ -460,6 +465,8 @@ mod tests {
         assert_eq!(counted(1_000_000, "row"), "1,000,000 rows");
         assert_eq!(counted(100, "row"), "100 rows");
         assert_eq!(duration(0.5), "0.5 s");
+        let sizes = [20 << 20, 400 << 20, 3 << 30].map(estimated);
+        assert_eq!(sizes, ["20 MiB", "0.4 GiB", "3.0 GiB"]);
         assert_eq!(duration(300.0), "5 min");
         assert_eq!(duration(coarse(61.0)), "70 s");
         assert_eq!(duration(coarse(115.0)), "2 min");

@@ -47,6 +47,8 @@ pub struct Details {
     pub imported: Option<Provenance>,
     /// The one command that repeats the run, or empty.
     pub command: String,
+    /// The option that names the results folder, with a blank before it; empty for the usual one.
+    pub folder: String,
     /// The same values, each variant compared with the one before it.
     pub steps: Option<Comparison>,
     /// The same values compared with another base.

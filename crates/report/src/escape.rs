@@ -72,6 +72,9 @@ mod tests {
         check(" =1", "' =1");
         check("＝1", "'＝1");
         check("x=1", "x=1");
+        // The page's script saves values by the same rule.
+        let script = include_str!("assets/script.js");
+        assert!(script.contains(r"/^(\s*[=+\-@＝＋－＠]|[\t\r\n])/"));
         check("", "");
     }
 }

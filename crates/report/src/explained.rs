@@ -8,7 +8,10 @@ use crate::{
 use analysis::explained::{
     AreaCost, Cost, Explained, FunctionCost, LOAD_ENGINE, NOT_ATTRIBUTED, UNPLACED,
 };
-use model::explanation::{Explanation, Quantity, Side};
+use model::{
+    explanation::{Explanation, Quantity, Side},
+    number::counted,
+};
 
 /// Areas that the sentence names.
 const NAMED: usize = 3;
@@ -246,11 +249,10 @@ pub fn remarks(explanation: &Explanation) -> Vec<Item> {
             Quantity::CpuTime => format!("{} samples", side.samples),
         };
         format!(
-            "`{}` ({}): {} operations after {} to warm up{}; {} % are in functions with a name; \
-             {about}.",
+            "`{}` ({}): {} after {} to warm up{}; {} % are in functions with a name; {about}.",
             side.subject,
             side.server_version,
-            side.operations,
+            counted(side.operations, "operation"),
             side.warm_up.operations,
             if side.warm_up.steady { "" } else { ", still not steady" },
             number::value(100.0 * named),
@@ -267,9 +269,9 @@ pub fn not_steady(explanation: &Explanation) -> Vec<String> {
         let batches = &side.warm_up.batches;
         let last = batches.iter().rev().take(2).rev().map(|count| whole(*count));
         format!(
-            "`{}` was not steady after {} operations: its last batches had {} {} per operation",
+            "`{}` was not steady after {}: its last batches had {} {} per operation",
             side.subject,
-            side.warm_up.operations,
+            counted(side.warm_up.operations, "operation"),
             last.collect::<Vec<_>>().join(" and "),
             short_unit(explanation.by),
         )

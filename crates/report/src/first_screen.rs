@@ -32,7 +32,7 @@ impl FirstScreen<'_> {
         let title = question.into_iter().find(|text| !text.is_empty());
         document.heading(1, title.map_or("", String::as_str));
         let mut said = sentence::answers(comparison, labels, &|_| true);
-        said.extend(reasons(comparison, details));
+        said.extend(reasons(comparison, details, names));
         said.push(origin(comparison, details));
         said.extend(servers(comparison, details, names));
         said.extend(status::line(comparison));
@@ -52,7 +52,7 @@ const REASONS: usize = 3;
 
 /// The first reason of the largest decided changes, a sentence each: of each variant one for each
 /// kind of reason.
-fn reasons(comparison: &Comparison, details: &Details) -> Vec<String> {
+fn reasons(comparison: &Comparison, details: &Details, names: &Names) -> Vec<String> {
     let of_phase = |phase| {
         let decided = analysis::diagnoses(phase).into_iter();
         decided.filter(|found| found.verdict.is_assessed()).map(move |found| (phase, found))
@@ -77,7 +77,9 @@ fn reasons(comparison: &Comparison, details: &Details) -> Vec<String> {
         told.push(kind);
         let (ratio, what) = (number::ratio(found.ratio), words::long_title(found.metric));
         let (phase, variant, sentence) = (&phase.phase, &found.subject, &reason.sentence);
-        let areas = explained::instructions_added(details, phase, [&found.base, variant]);
+        // Details have the labels.
+        let subjects = [names.full(&found.base), names.full(variant)];
+        let areas = explained::instructions_added(details, phase, subjects);
         let areas = areas.filter(|_| reason.rule == "code").map(|areas| format!(" {areas}"));
         let more = areas.or_else(|| by_function(comparison, details, phase, reason));
         // Where the cost itself is what changed, its functions are the reason.
@@ -106,12 +108,15 @@ fn by_function(
         _ => return None,
     };
     let [run] = comparison.runs.as_slice() else { return None };
+    // A shell would read other names as more than one word.
+    let is_plain = phase.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     let is_known = details.explanations.iter().any(|known| known.phase == phase);
     // Levels of a factor that are compared on one server are no variants of its run.
     let own: BTreeSet<&str> =
         details.trials.iter().map(|trial| trial.header.subject.as_str()).collect();
-    (comparison.subjects.len() == 2 && own.len() == 2 && !is_known)
-        .then(|| format!(" By function: `dbdyno explain {run} --phase {phase}{how}`."))
+    let folder = &details.folder;
+    (comparison.subjects.len() == 2 && own.len() == 2 && !is_known && is_plain)
+        .then(|| format!(" By function: `dbdyno explain {run}{folder} --phase {phase}{how}`."))
 }
 
 /// Imported paths that are named.

@@ -242,6 +242,14 @@ fn title(trend: &Trend) -> String {
     }
 }
 
+/// The same with the unit, if values have any.
+fn titled(trend: &Trend) -> String {
+    match (trend.quantity, trend.metric.unit) {
+        (Quantity::Ratio, _) | (_, "") => title(trend),
+        (Quantity::Value, unit) => format!("{} ({unit})", title(trend)),
+    }
+}
+
 /// Whether a step made the metric better.
 fn direction(trend: &Trend, step: &Step) -> &'static str {
     match (trend.metric.better, step.ratio > 1.0) {
@@ -276,7 +284,7 @@ fn chart(trend: &Trend, history: &History) -> Lines {
         title: format!("{}{variant}{}", trend.phase, trend.variant),
         description: described(trend),
         x: Axis { title: String::new(), scale: Scale::Names, names },
-        y: Axis { title: title(trend), scale: Scale::Near, names: Vec::new() },
+        y: Axis { title: titled(trend), scale: Scale::Near, names: Vec::new() },
         lines: vec![line("value", "s0", vec![points]), line("level", "base", levels(trend))],
         milestones: milestones(trend, history),
     }

@@ -140,6 +140,7 @@ impl Names {
         }
         own.role_costs.iter_mut().for_each(|cost| rename(&mut cost.subject));
         own.role_times.iter_mut().for_each(|times| rename(&mut times.subject));
+        own.counted.iter_mut().for_each(|counted| rename(&mut counted.subject));
         let sides = own.explanations.iter_mut().flat_map(|one| &mut one.sides);
         sides.for_each(|side| rename(&mut side.subject));
         for more in [&mut own.steps, &mut own.second].into_iter().flatten() {
@@ -277,6 +278,17 @@ mod tests {
         check(&["a", "b"], &[("a", "c"), ("b", "c")], &["c", "b"]);
         let long = ["x.one.with.a.long.end.pk1", "x.two.with.a.long.end.pk1", "x.z.pk1"];
         check(&long, &[("x.z.pk1", "one")], &["one", "two", "x.z.pk1"]);
+    }
+
+    #[test]
+    fn counters_of_servers_have_the_names_of_the_comparison() {
+        let labels = ["x.my5651_rel.pk1.long.end", "x.my8043_rel.pk1.long.end"].map(str::to_owned);
+        let names = Names::of(&labels, &BTreeMap::new());
+        let of = |label: &String| crate::Counted { subject: label.clone(), ..Default::default() };
+        let details = Details { counted: labels.iter().map(of).collect(), ..Details::default() };
+        let renamed = names.details(&details);
+        let found: Vec<&str> = renamed.counted.iter().map(|one| one.subject.as_str()).collect();
+        assert_eq!(found, ["my5651", "my8043"]);
     }
 
     #[test]

@@ -55,14 +55,23 @@ pub fn wrap(text: &str, columns: Option<usize>, indent: usize) -> Vec<String> {
     lines
 }
 
-/// A word in pieces of at most `size` characters.
+/// A word in pieces of at most `size` columns.
 fn pieces(word: &str, size: usize) -> Vec<String> {
     let mut pieces = Vec::new();
     let mut rest: Vec<char> = word.chars().collect();
-    while rest.len() > size {
-        let cut = rest[..size].iter().rposition(|c| "-_./:,=".contains(*c));
+    loop {
+        let mut used = 0;
+        let fits = |c: &&char| {
+            used += unicode_width::UnicodeWidthChar::width(**c).unwrap_or(0);
+            used <= size
+        };
+        let fit = rest.iter().take_while(fits).count();
+        if fit == rest.len() {
+            break;
+        }
+        let cut = rest[..fit].iter().rposition(|c| "-_./:,=".contains(*c));
         // A piece that is too short would leave most of the line empty.
-        let cut = cut.map(|at| at + 1).filter(|at| *at > size / 2).unwrap_or(size);
+        let cut = cut.map(|at| at + 1).filter(|at| *at > fit / 2).unwrap_or(fit);
         let left = rest.split_off(cut);
         pieces.push(rest.into_iter().collect());
         rest = left;
@@ -85,6 +94,7 @@ mod tests {
         check("  indented words here", 12, &["  indented", "  words here"]);
         check("x.ma100230_rel_withdbg.z12a", 14, &["x.ma100230_", "  rel_withdbg.", "  z12a"]);
         check("abcdefghijklmnopqrstuvwxyz", 12, &["abcdefghij", "  klmnopqrst", "  uvwxyz"]);
+        check("汉字漢字漢字漢字", 12, &["汉字漢字漢", "  字漢字"]);
         check("", 10, &[""]);
         assert_eq!(wrap("one two three", None, 2), ["one two three"]);
         assert_eq!(wrap("one two three", Some(0), 2).concat().replace(' ', ""), "onetwothree");

@@ -113,7 +113,7 @@ pub fn reason(reason: &Reason) -> String {
         Reason::Failed(line) => format!("failed: {line}"),
         Reason::Missed(mark) => mark.to_string(),
         Reason::Disturbed(by) => {
-            format!("not judged: {} in {} of {} rounds", by.what, by.rounds, by.of)
+            format!("not judged: {} in {} of {}", by.what, by.rounds, counted(by.of, "round"))
         }
         Reason::OfBase(of_base) => {
             let gap = if matches!(**of_base, Reason::NotMeasured) { " was" } else { ":" };
@@ -329,7 +329,7 @@ pub(crate) fn slug(text: &str) -> String {
 pub(crate) fn seconds(seconds: f64) -> String {
     let whole = seconds.round().max(0.0);
     match whole {
-        _ if seconds < 9.95 => format!("{seconds:.1} s"),
+        _ if seconds < 9.95 => format!("{} s", number::short(seconds)),
         _ if whole < 120.0 => format!("{whole:.0} s"),
         _ if whole < 7200.0 => format!("{:.0} min {:.0} s", (whole / 60.0).floor(), whole % 60.0),
         _ => {
@@ -378,9 +378,19 @@ mod tests {
     }
 
     #[test]
+    fn one_round_is_one() {
+        let by = analysis::Disturbed { what: "others worked", rounds: 1, of: 1 };
+        let said = reason(&Reason::Disturbed(by));
+        assert_eq!(said, "not judged: others worked in 1 of 1 round");
+    }
+
+    #[test]
     fn times_are_said_as_people_say_them() {
         let check = |value: f64, expected: &str| assert_eq!(seconds(value), expected);
-        check(0.53, "0.5 s");
+        check(0.0, "0 s");
+        check(0.05, "0.05 s");
+        check(0.53, "0.53 s");
+        check(2.0, "2 s");
         check(61.4, "61 s");
         check(125.0, "2 min 5 s");
         check(7260.0, "2 h 1 min");

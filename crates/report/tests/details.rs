@@ -57,6 +57,15 @@ fn the_settings_that_all_variants_share_can_be_opened() {
 }
 
 #[test]
+fn one_event_is_one() {
+    let mut one = trial(TWO[0].0, &[("sync_binlog", "0")]);
+    one.remarks.push("the disk was busy".to_owned());
+    let page = page(Details { trials: vec![one], ..Details::default() });
+    assert!(page.contains("<summary>1 event of the trials</summary>"), "{page}");
+    assert!(page.contains("<summary>1 setting of <code>mysql-5.6.24</code></summary>"), "{page}");
+}
+
+#[test]
 fn an_archive_says_where_its_values_come_from() {
     let header = ImportHeader {
         experiment: "nov/dop1".into(),

@@ -7,7 +7,7 @@ use analysis::{
     history::{History, Point, Quantity, Session, Trend, steps},
 };
 use report::{
-    Report, format,
+    Report, Screen, format,
     history::{Extent, HistoryPage, StepPlace},
 };
 
@@ -75,6 +75,17 @@ fn steps_are_told_with_size_interval_and_what_changed_with_them() {
         assert!(table.contains(expected), "{table}");
     }
     assert!(table.contains("commit 0000014") && table.contains("dbdyno run x"), "{table}");
+    let long = "dbdyno run nightly --only insert --budget 10m --set 'factors.build=[\"a\",\"b\"]'";
+    page.commands.insert(StepPlace { trend: 0, step: 0 }, long.to_owned());
+    let screen = Screen { columns: Some(40), ..Screen::default() };
+    let narrow = Report { screen, ..Report::default() };
+    let table = format::find("table").unwrap();
+    let shown = (table.text)(&narrow, &page.document(Extent::Steps));
+    assert!(shown.lines().any(|line| line == long), "{shown}");
+    page.commands.insert(StepPlace { trend: 0, step: 0 }, "dbdyno run x".to_owned());
+    let markdown = text(&page, "markdown", Extent::Steps);
+    assert!(markdown.contains("\n\n    dbdyno run x\n"), "{markdown}");
+    assert!(text(&page, "html", Extent::All).contains(">throughput (1/s)</text>"));
     let quiet = HistoryPage::default();
     assert!(text(&quiet, "table", Extent::Steps).contains("no step in 0 trends over 0 runs"));
 }

@@ -81,6 +81,14 @@ fn many_variants_have_a_heat_map_and_lines_and_few_have_a_forest_plot() {
 }
 
 #[test]
+fn what_failed_is_seen_however_narrow_cells_are() {
+    let names: Vec<String> = (0..45).map(|n| format!("my80{n:02}")).collect();
+    let subjects: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 1.0)).collect();
+    let page = page(comparison(&subjects, 1, Some((names[3].as_str(), 0))));
+    assert!(section(&page, "heat").contains(">✕</td>"), "{}", section(&page, "heat"));
+}
+
+#[test]
 fn reasons_are_grouped_by_test() {
     let page = page(twelve());
     let why = section(&page, "why");

@@ -30,21 +30,34 @@ fn side(subject: &str, instructions: u64) -> Side {
     }
 }
 
+fn explanation(phase: &str, subject: &str) -> Explanation {
+    Explanation {
+        format: 1,
+        phase: phase.to_owned(),
+        by: Quantity::Instructions,
+        means: String::new(),
+        sides: [side(TWO[0].0, 10_000), side(subject, 26_000)],
+    }
+}
+
+#[test]
+fn areas_of_the_code_are_told_under_other_names_too() {
+    let mut report = report(comparison(&TWO, 5, None), &[]);
+    report.view.aliases = [(TWO[1].0.to_owned(), "newest".to_owned())].into();
+    let explanations = vec![explanation("scan", TWO[1].0)];
+    report.details = vec![Details { explanations, ..Details::default() }];
+    let table = render(&report, "table").unwrap();
+    assert!(table.contains("with `newest`") && table.contains("1,600 are in optimizer"), "{table}");
+}
+
 #[test]
 fn a_reason_names_the_areas_of_the_code_and_what_is_ruled_out() {
     let pages = |subject: &str, blocks| {
         let mut report = report(comparison(&TWO, blocks, None), &[]);
         // The test whose reason comes first.
-        let phase = if blocks == 1 { "point-query.pre" } else { "scan" }.to_owned();
-        let sides = [side(TWO[0].0, 10_000), side(subject, 26_000)];
-        let explanation = Explanation {
-            format: 1,
-            phase,
-            by: Quantity::Instructions,
-            means: String::new(),
-            sides,
-        };
-        report.details = vec![Details { explanations: vec![explanation], ..Details::default() }];
+        let phase = if blocks == 1 { "point-query.pre" } else { "scan" };
+        let explanations = vec![explanation(phase, subject)];
+        report.details = vec![Details { explanations, ..Details::default() }];
         let page = render(&report, "html").unwrap();
         let section = page.split_once("<section id=\"why\"").unwrap().1;
         let section = section.split_once("</section>").unwrap().0.to_owned();
@@ -64,13 +77,20 @@ fn a_reason_names_the_areas_of_the_code_and_what_is_ruled_out() {
 
 #[test]
 fn the_command_that_explains_a_change_is_that_of_a_run_of_two_variants() {
-    let is_said = |subjects: &[&str]| {
+    let table = |subjects: &[&str], folder: &str, phase: &str| {
         let mut report = report(comparison(&TWO, 5, None), &[]);
+        let mut phases = report.comparisons[0].phases.iter_mut();
+        phases.find(|own| own.phase == "scan").unwrap().phase = phase.to_owned();
         let trials = subjects.iter().map(|subject| lab::trial(subject, &[])).collect();
-        report.details = vec![Details { trials, ..Details::default() }];
-        render(&report, "table").unwrap().contains("By function: `dbdyno explain r --phase scan`")
+        report.details = vec![Details { trials, folder: folder.to_owned(), ..Details::default() }];
+        render(&report, "table").unwrap()
     };
-    assert!(is_said(&[TWO[0].0, TWO[1].0, TWO[0].0]));
+    let both = [TWO[0].0, TWO[1].0, TWO[0].0];
+    let told = table(&both, "", "scan");
+    assert!(told.contains("By function: `dbdyno explain r --phase scan`"), "{told}");
+    let elsewhere = table(&both, " --results lab", "scan");
+    assert!(elsewhere.contains("`dbdyno explain r --results lab --phase scan`"), "{elsewhere}");
     // Its levels were compared.
-    assert!(!is_said(&["mysql"]));
+    assert!(!table(&["mysql"], "", "scan").contains("By function"));
+    assert!(!table(&both, "", "scan; ls").contains("By function"));
 }

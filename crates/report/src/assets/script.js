@@ -77,11 +77,16 @@ const save = (blob, name) => {
   };
 
   // The words of the page's own cells.
-  const end = (ratio) => {
-    if (ratio < 0.01) return "below 0.01";
-    return ratio > 100 ? "above 100" : ratioShown(ratio);
+  const interval = (low, high) => {
+    // Two decimals would hide on which side of a margin an end is.
+    const isNear = [low, high].every((end) => end >= 0.95 && end <= 1.05);
+    const end = (ratio) => {
+      if (ratio < 0.01) return "below 0.01";
+      if (ratio > 100) return "above 100";
+      return isNear ? fixed(ratio, 3) : ratioShown(ratio);
+    };
+    return `95 % interval ${end(low)} to ${end(high)}`;
   };
-  const interval = (low, high) => `95 % interval ${end(low)} to ${end(high)}`;
 
   const place = (ratio) => {
     const at = ratio > 0 ? 0.5 + Math.log(ratio) / Math.log(2) / 2 : 0;
@@ -89,7 +94,7 @@ const save = (blob, name) => {
   };
 
   // Characters that steer or reorder are shown and not obeyed.
-  const STEERING = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+  const STEERING = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
   const harmless = (text) => text.replace(STEERING, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
 
   // A sentence; what stands between backticks becomes code.
@@ -424,7 +429,7 @@ const save = (blob, name) => {
   const quoted = (value) => {
     let text = value === null || value === undefined ? "" : String(value);
     // A cell that a spreadsheet would take for a formula gets an apostrophe in front.
-    if (typeof value === "string" && /^[=+\-@\t\r\n]/.test(text)) text = "'" + text;
+    if (typeof value === "string" && /^(\s*[=+\-@＝＋－＠]|[\t\r\n])/.test(text)) text = "'" + text;
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
 

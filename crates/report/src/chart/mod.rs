@@ -179,7 +179,7 @@ pub enum Scale {
     Zero,
     /// Around the values, evenly: small changes of a level are seen.
     Near,
-    /// Each doubling is as long as the next, and each value is marked.
+    /// Each doubling is as long as the next, and each value is marked that has room for it.
     Log2,
     /// Each factor of ten is as long as the next.
     Log10,

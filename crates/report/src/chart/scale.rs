@@ -135,6 +135,8 @@ impl Range {
     pub(super) fn named(mut self, names: &[String], room: f64) -> Self {
         let fit = ((1.0 / room.clamp(0.05, 0.5)).floor() as usize).clamp(2, names.len().max(2));
         let last = names.len().saturating_sub(1);
+        // Lines may end before the last name.
+        self.high = self.high.max(last as f64);
         let mut chosen: Vec<usize> =
             (0..fit).map(|n| (n * last + (fit - 1) / 2) / (fit - 1)).collect();
         chosen.dedup();
@@ -199,8 +201,18 @@ fn log2(mut values: Vec<f64>) -> Range {
     // Room at both ends, so that no point lies on the frame.
     let room = ((high - low) * 0.04).max(0.05);
     let marks = values.iter().map(|value| (*value, number::short(*value)));
-    Range::with(Scale::Log2, (low - room, high + room), marks.collect())
+    let mut range = Range::with(Scale::Log2, (low - room, high + room), marks.collect());
+    let mut last = f64::NEG_INFINITY;
+    range.marks.retain(|(place, _)| {
+        let has_room = place - last >= APART;
+        last = if has_room { *place } else { last };
+        has_room
+    });
+    range
 }
+
+/// Room of a mark of users, as a part of the axis.
+const APART: f64 = 0.05;
 
 fn log10(low: f64, high: f64) -> Range {
     if high <= 0.0 || !low.is_finite() {
@@ -276,6 +288,11 @@ mod tests {
         assert_eq!(words(&named(0.3)), ["5.6", "8.0", "9.5"]);
         assert_eq!(words(&named(0.1)), ["5.6", "5.7", "8.0", "8.4", "9.5"]);
         assert_eq!(Range::over(Scale::Names, &[]).named(&[], 0.1).marks, []);
+        // A line that ends before the last name leaves every name its own place.
+        let short = Range::over(Scale::Names, &[0.0, 1.0]).named(&names, 0.1);
+        let places: Vec<f64> = short.marks.iter().map(|(place, _)| *place).collect();
+        assert_eq!((places, short.place(1.0)), (vec![0.0, 0.25, 0.5, 0.75, 1.0], 0.25));
+        check(Scale::Log2, &[60.0, 61.0, 62.0, 64.0, 128.0], &["60", "64", "128"]);
         check(Scale::Nines, &[3.3], &["0 %", "50 %", "90 %", "99 %", "99.9 %"]);
     }
 }

@@ -197,7 +197,8 @@ fn foot() -> Markup {
             p {
                 "A ratio is a value divided by the base's. Operations per second above 1 and "
                 "costs below 1 are blue, the opposite is orange, ratios within 2 % of 1 are "
-                "not colored. ▼ regression, ▲ improvement, = equivalent, "
+                "not colored. ▼ regression, ▲ improvement, ▾ worse and ▴ better by an open size, "
+                "≈ small change, = equivalent, "
                 "△ more instructions per operation, ? inconclusive, ! not judged, because the host "
                 "was disturbed, ° measured once, so without a verdict; no symbol: not assessed. "
                 "Hatched: failed or missed, without a number."
@@ -206,6 +207,32 @@ fn foot() -> Markup {
                 "Made by dbdyno " (env!("CARGO_PKG_VERSION")) ". "
                 "This file needs no network."
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::Verdict;
+
+    #[test]
+    fn the_foot_explains_every_sign() {
+        let foot = foot().into_string();
+        for verdict in [
+            Verdict::Regression,
+            Verdict::Improvement,
+            Verdict::Worse,
+            Verdict::Better,
+            Verdict::SmallChange,
+            Verdict::Equivalent,
+            Verdict::CodeCost,
+            Verdict::Inconclusive,
+            Verdict::Invalid,
+            Verdict::Unreplicated,
+        ] {
+            let sign = crate::words::symbol(verdict);
+            assert!(foot.contains(&format!("{sign} ")), "{sign}: {foot}");
         }
     }
 }

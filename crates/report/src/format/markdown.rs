@@ -31,6 +31,11 @@ fn block(item: &Item) -> String {
         Item::Paragraph(text) => escape::markdown(text),
         Item::Table(table) => lines(table).join("\n"),
         Item::Warning(text) => format!("> **warning:** {}", escape::markdown(text)),
+        // What is indented is shown as it is.
+        code @ Item::Code(_) => {
+            let lines = super::plain_lines(code);
+            lines.iter().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
+        }
         other => super::plain_lines(other).join("\n"),
     }
 }

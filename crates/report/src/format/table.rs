@@ -35,6 +35,8 @@ fn text(report: &Report, document: &Document) -> String {
             | Item::Section { title: text, .. }
             | Item::Paragraph(text) => lines.extend(wrapped(text)),
             Item::Table(table) => lines.extend(layout::lines(table, screen)),
+            // A command that is broken into lines cannot be pasted.
+            code @ Item::Code(_) => lines.extend(super::plain_lines(code)),
             other => {
                 let pairs = super::plain_lines(other);
                 lines.extend(pairs.iter().flat_map(|text| wrap(text, screen.columns, 2)));

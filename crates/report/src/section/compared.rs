@@ -11,7 +11,12 @@ use crate::{
     words,
 };
 use analysis::{Accounting, SettingDifference};
-use model::{experiment::Design, number::ordinal, plan::Plan, record::TrialHeader};
+use model::{
+    experiment::Design,
+    number::{counted, ordinal},
+    plan::Plan,
+    record::TrialHeader,
+};
 
 /// Settings with different values that are shown at once; the rest can be opened.
 const SETTINGS: usize = 15;
@@ -87,7 +92,7 @@ fn settings(details: &Details, document: &mut Document) {
     }
     let shared = analysis::shared_settings(&headers);
     let title = match headers.as_slice() {
-        [one] => format!("{} settings of `{}`", shared.len(), one.subject),
+        [one] => format!("{} of `{}`", counted(shared.len(), "setting"), one.subject),
         _ => format!("{} that all variants share", shared.len()),
     };
     if !shared.is_empty() {
@@ -256,5 +261,5 @@ fn left_out(details: &Details, document: &mut Document) {
         let rows = details.left_out.iter().map(row).collect();
         document.items.push(Item::Table(Table { columns, rows }));
     }
-    document.fold(format!("{} events of the trials", remarks.len()), remarks);
+    document.fold(format!("{} of the trials", counted(remarks.len(), "event")), remarks);
 }

@@ -9,6 +9,7 @@ use crate::{
     number, words,
 };
 use analysis::Verdict;
+use model::metric::Better;
 
 /// Variants whose bars stand upright, a chart for each group; more lie on their side.
 const UPRIGHT: usize = 4;
@@ -112,8 +113,9 @@ fn forest(inputs: &Inputs<'_>, grid: &Grid, metric: &str, form: Form) -> Option<
         false => "",
     };
     let better = match (form, grid.metrics[plane].better) {
+        (Form::Bars { .. }, Better::Lower) => "shorter bars are cheaper",
         (Form::Bars { .. }, _) => "longer bars are faster",
-        (Form::Dots, model::metric::Better::Lower) => "left is cheaper",
+        (Form::Dots, Better::Lower) => "left is cheaper",
         (Form::Dots, _) => "right is faster",
     };
     let margin = inputs.comparison.margins.of(grid.metrics[plane]);

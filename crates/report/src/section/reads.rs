@@ -121,7 +121,7 @@ fn table(counted: &Counted) -> Option<Table> {
     let rest = places.split_off(places.len().min(PLACES));
     if !rest.is_empty() {
         let others = rest.iter().fold(Traffic::default(), |sum, (_, own)| sum.plus(own));
-        places.push((format!("{} others", rest.len()), others));
+        places.push((model::number::counted(rest.len(), "other"), others));
     }
     let mut rows: Vec<Row> = places.iter().map(|(name, own)| own.row(name)).collect();
     rows.push(sum.row("all of these"));

@@ -8,7 +8,10 @@ use crate::{
     number, words,
 };
 use analysis::{Diagnosis, PhaseResult, Verdict};
-use model::metric::{Better, Kind, Metric, Part, Table as Costs};
+use model::{
+    metric::{Better, Kind, Metric, Part, Table as Costs},
+    number::counted,
+};
 
 /// Groups that are shown; the tests with the largest changes come first.
 const SHOWN: usize = 60;
@@ -62,8 +65,8 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
     let groups: Vec<Group<'_>> = tests.into_iter().flatten().collect();
     groups.iter().take(SHOWN).for_each(|group| told(inputs, group, document));
     if groups.len() > SHOWN {
-        let more = groups.len() - SHOWN;
-        document.paragraph(format!("{more} smaller changes are not shown here."));
+        let more = counted(groups.len() - SHOWN, "smaller change");
+        document.paragraph(format!("Not shown here: {more}."));
     }
 }
 

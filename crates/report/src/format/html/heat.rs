@@ -73,7 +73,7 @@ fn line(grid: &Grid, metric: usize, row: usize) -> Markup {
                 td class=(cells::classes(&plain(value), better))
                     title=[few.then(|| text::shown(&title))] {
                     @let said = said(value);
-                    @if numbers || said.len() < 3 { (said) } @else {
+                    @if numbers || said.chars().count() < 3 { (said) } @else {
                         (sign(value))
                         span class="aside" { (said) }
                     }

@@ -9,7 +9,7 @@ use crate::{
     words::{self, THROUGHPUT},
 };
 use analysis::{Bend, KNEE_SHARE, PhaseResult, Scalability};
-use model::grouped;
+use model::{grouped, number::counted};
 
 /// Charts over the number of clients, for tests that were measured with several. A load is the same
 /// whatever number of users comes after it.
@@ -45,22 +45,16 @@ type Test<'a> = (String, Vec<&'a PhaseResult>);
 
 fn charts(inputs: &Inputs<'_>, tests: &[Test<'_>]) -> Vec<Lines> {
     let kinds = [
-        Ladder { metric: THROUGHPUT, what: "throughput", unit: "1/s" },
-        Ladder { metric: "latency_us_p95", what: "95th percentile", unit: "us" },
+        Ladder { metric: THROUGHPUT, what: "throughput" },
+        Ladder { metric: "latency_us_p95", what: "95th percentile" },
         Ladder {
             metric: "foreground_user_instructions_per_op",
             what: "user instructions per operation",
-            unit: "1/op",
         },
-        Ladder {
-            metric: words::cpu(inputs.comparison),
-            what: "CPU time per operation",
-            unit: "us/op",
-        },
+        Ladder { metric: words::cpu(inputs.comparison), what: "CPU time per operation" },
         Ladder {
             metric: words::switches(inputs.comparison),
             what: "context switches per operation",
-            unit: "1/op",
         },
     ];
     let charts = tests.iter().flat_map(|(name, phases)| {
@@ -86,11 +80,13 @@ fn test(phase: &PhaseResult) -> String {
 struct Ladder {
     metric: &'static str,
     what: &'static str,
-    unit: &'static str,
 }
 
 fn ladder(inputs: &Inputs<'_>, name: &str, phases: &[&PhaseResult], kind: &Ladder) -> Lines {
-    let Ladder { metric, what, unit } = kind;
+    let Ladder { metric, what } = kind;
+    let mut cells = phases.iter().flat_map(|phase| &phase.cells);
+    // Archives may have a metric in another unit.
+    let unit = cells.find(|cell| cell.metric.name == *metric).map_or("", |cell| cell.metric.unit);
     let line = |subject: &String| {
         let point = |phase: &&PhaseResult| {
             Some((f64::from(phase.clients), phase.cell(subject, metric)?.value?))
@@ -109,7 +105,8 @@ fn ladder(inputs: &Inputs<'_>, name: &str, phases: &[&PhaseResult], kind: &Ladde
     let lines: Vec<Line> = lines.filter(|line| !line.segments[0].is_empty()).collect();
     let peaks = lines.iter().filter_map(|line| {
         let (clients, value) = line.peak?;
-        Some(format!("{} peaks at {} with {clients} users", line.name, number::value(value)))
+        let users = counted(clients as u64, "user");
+        Some(format!("{} peaks at {} with {users}", line.name, number::value(value)))
     });
     Lines {
         milestones: Vec::new(),
