@@ -440,7 +440,7 @@ fn compare(
         }
     };
     let (mut design, mut observations) = match &request.across {
-        Some(factor) => Across::of(&plan, factor)?.observed(design, slices()),
+        Some(factor) => Across::of(&plan, factor)?.observed(&design, slices()),
         None => {
             let observations = observed_in(&design, slices());
             (design, observations)

@@ -76,21 +76,28 @@ impl Observations {
     /// Those of two runs of the same work as if all were of `run`, so that their blocks are pairs.
     /// Their rounds are none: they were not measured in turn, and repeated ones have other numbers.
     #[must_use]
-    pub fn beside(mut self, mut other: Self, run: &str) -> Self {
+    pub fn beside(self, mut other: Self, run: &str) -> Self {
         let own = self.measurements.iter().chain(&self.spare);
         let beyond = own.map(|one| one.round + 1).max().unwrap_or(0);
         let others = other.measurements.iter_mut().chain(&mut other.spare);
         others.for_each(|one| one.round += beyond);
+        let mut both = self.and(other);
+        let run = Name::from(run);
+        let all = both.measurements.iter_mut().chain(&mut both.spare);
+        all.for_each(|one| one.run = run.clone());
+        both.failures.iter_mut().for_each(|one| one.run = run.clone());
+        both
+    }
+
+    /// These and others, of other slices.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
         self.measurements.extend(other.measurements);
         self.spare.extend(other.spare);
         self.failures.extend(other.failures);
         self.warnings.extend(other.warnings);
         self.disturbed.extend(other.disturbed);
         self.selected.extend(other.selected);
-        let run = Name::from(run);
-        let all = self.measurements.iter_mut().chain(&mut self.spare);
-        all.for_each(|one| one.run = run.clone());
-        self.failures.iter_mut().for_each(|one| one.run = run.clone());
         self
     }
 }
