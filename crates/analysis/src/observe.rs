@@ -155,7 +155,13 @@ impl Observations {
         let failed = self.failures.iter().map(|f| (f.phase.as_str(), f.subject.as_str()));
         let failed: BTreeSet<(&str, &str)> = failed.collect();
         let sound = |m: &Measurement| !failed.contains(&(m.phase.as_str(), m.subject.as_str()));
-        self.measurements.into_iter().filter(sound).collect()
+        let block = |m: &Measurement| {
+            [&m.run, &m.phase, &m.subject, &m.metric].map(|name| (name.clone(), m.block))
+        };
+        // Where the processor was slow in all of a block, its values are those of a comparison too.
+        let known: BTreeSet<_> = self.measurements.iter().map(block).collect();
+        let slow = self.spare.into_iter().filter(|one| !known.contains(&block(one)));
+        self.measurements.into_iter().chain(slow).filter(sound).collect()
     }
 
     /// What readers of any table of these values must know, one sentence each.
@@ -346,4 +352,22 @@ fn failure(input: &Input<'_>, reason: String) -> Failure {
 /// The first line: reasons may quote logs.
 pub(crate) fn one_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_of_slow_slices_alone_has_their_values() {
+        let of = |(block, round)| Measurement { block, round, ..Measurement::default() };
+        let found = Observations {
+            measurements: [(0, 0), (2, 0)].map(of).into(),
+            spare: [(0, 1), (1, 0), (1, 1)].map(of).into(),
+            ..Observations::default()
+        };
+        let sound = found.sound_measurements();
+        let places: Vec<(u32, u32)> = sound.iter().map(|one| (one.block, one.round)).collect();
+        assert_eq!(places, [(0, 0), (2, 0), (1, 0), (1, 1)]);
+    }
 }
