@@ -77,8 +77,7 @@ impl Observations {
     /// Their rounds are none: they were not measured in turn, and repeated ones have other numbers.
     #[must_use]
     pub fn beside(self, mut other: Self, run: &str) -> Self {
-        let own = self.measurements.iter().chain(&self.spare);
-        let beyond = own.map(|one| one.round + 1).max().unwrap_or(0);
+        let beyond = self.values().map(|one| one.round + 1).max().unwrap_or(0);
         let others = other.measurements.iter_mut().chain(&mut other.spare);
         others.for_each(|one| one.round += beyond);
         let mut both = self.and(other);
@@ -147,6 +146,11 @@ impl Observations {
         let mut found: Vec<&Failure> = self.failures.iter().collect();
         found.retain(|failure| seen.insert((&failure.phase, &failure.subject)));
         found
+    }
+
+    /// All values, also those of slow slices that a block may have beside others.
+    pub fn values(&self) -> impl Iterator<Item = &Measurement> {
+        self.measurements.iter().chain(&self.spare)
     }
 
     /// The values of cells in which nothing failed: those that may be shown. What is left of a cell
@@ -366,6 +370,7 @@ mod tests {
             spare: [(0, 1), (1, 0), (1, 1)].map(of).into(),
             ..Observations::default()
         };
+        assert_eq!(found.values().count(), 5);
         let sound = found.sound_measurements();
         let places: Vec<(u32, u32)> = sound.iter().map(|one| (one.block, one.round)).collect();
         assert_eq!(places, [(0, 0), (2, 0), (1, 0), (1, 1)]);
