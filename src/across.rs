@@ -52,24 +52,31 @@ impl Across {
         Ok(Self { factor: factor.to_owned(), subjects: subjects.collect(), phases })
     }
 
-    /// The design of the comparison.
-    fn design(&self, of_plan: Design) -> Design {
+    /// The design of the comparison; with the facts of the phases of one level, if it is named.
+    fn design(&self, of_plan: &Design, level: Option<&str>) -> Design {
+        let own = self.phases.iter().filter(|(_, moved)| level.is_none_or(|it| it == moved.level));
         let facts = |(name, moved): (&String, &Moved)| {
             Some((moved.phase.clone(), of_plan.phases.get(name)?.clone()))
         };
-        let phases = self.phases.iter().filter_map(facts).collect();
-        Design { subjects: self.subjects.clone(), phases, ..of_plan }
+        let phases = own.filter_map(facts).collect();
+        Design { subjects: self.subjects.clone(), phases, ..of_plan.clone() }
     }
 
     /// The design of the comparison, and what slices tell. Where clients or ranges are compared, a
     /// phase has none of its own.
     pub(crate) fn observed<'a>(
         &self,
-        of_plan: Design,
+        of_plan: &Design,
         slices: impl Iterator<Item = &'a StoredSlice>,
     ) -> (Design, Observations) {
-        let design = self.design(of_plan);
-        let mut found = observed_in(&design, &self.slices(slices));
+        let slices: Vec<&StoredSlice> = slices.collect();
+        let levels: BTreeSet<&str> = self.phases.values().map(|one| one.level.as_str()).collect();
+        let mut found = Observations::default();
+        // Levels differ in what a phase is to do, such as its set rate.
+        for level in levels {
+            let design = self.design(of_plan, Some(level));
+            found = found.and(observed_in(&design, &self.slices(level, &slices)));
+        }
         for measurement in &mut found.measurements {
             match self.factor.as_str() {
                 "clients" => measurement.clients = 0,
@@ -77,19 +84,20 @@ impl Across {
                 _ => {}
             }
         }
-        (design, found)
+        (self.design(of_plan, None), found)
     }
 
-    /// The slices of phases that differ in the factor.
-    fn slices<'a>(&self, slices: impl Iterator<Item = &'a StoredSlice>) -> Vec<StoredSlice> {
-        let renamed = |stored: &StoredSlice| {
-            let moved = self.phases.get(&stored.slice.phase)?;
-            let mut stored = stored.clone();
+    /// The slices of a level's phases.
+    fn slices(&self, level: &str, slices: &[&StoredSlice]) -> Vec<StoredSlice> {
+        let renamed = |stored: &&StoredSlice| {
+            let own = self.phases.get(&stored.slice.phase);
+            let moved = own.filter(|moved| moved.level == level)?;
+            let mut stored = (*stored).clone();
             stored.slice.subject = subject_at(&stored.slice.subject, &moved.level);
             stored.slice.phase.clone_from(&moved.phase);
             Some(stored)
         };
-        slices.filter_map(renamed).collect()
+        slices.iter().filter_map(renamed).collect()
     }
 }
 
@@ -166,6 +174,11 @@ pub(crate) fn factors(plan: &Plan) -> impl Iterator<Item = &Factor> {
 mod tests {
     use super::*;
     use crate::versions::tests::plan_of;
+    use model::{
+        drive::StretchReport,
+        record::{SliceRecord, SliceState},
+        workload::Counts,
+    };
 
     #[test]
     fn levels_become_variants_of_one_phase_and_the_other_factors_stay() {
@@ -183,7 +196,7 @@ mod tests {
             assert_eq!(found.subjects[..2], expected);
             let moved = found.phases.iter().map(|(name, moved)| [name.as_str(), &moved.phase]);
             assert_eq!(moved.collect::<Vec<_>>(), phases);
-            let design = found.design(Design::of(&plan));
+            let design = found.design(&Design::of(&plan), None);
             let names: BTreeSet<&str> = phases.iter().map(|[_, phase]| *phase).collect();
             assert!(design.phases.keys().map(String::as_str).eq(names));
         };
@@ -214,5 +227,33 @@ mod tests {
         assert_eq!(found.1.phase, "point-query.text2");
         let refused = |factor: &str| Across::of(&plan, factor).unwrap_err().to_string();
         assert!(refused("build").ends_with("there are: `clients`, `mode`"), "{}", refused("build"));
+    }
+
+    #[test]
+    fn each_level_has_its_own_facts() {
+        let plan = plan_of(&["factors.clients=[1, 16]", "workloads=[\"point-query\"]"]);
+        let mut design = Design::of(&plan);
+        let statements = design.phases.get_mut("point-query.clients1").unwrap();
+        statements.counts = Counts::Statements;
+        let operations = design.phases.get_mut("point-query.clients16").unwrap();
+        operations.counts = Counts::Operations;
+        let (end_ns, done) = (1_000_000_000, StretchReport::default());
+        let work = StretchReport { end_ns, succeeded: 10, reads: 30, ..done };
+        let stored = ["point-query.clients1", "point-query.clients16"].map(|phase| StoredSlice {
+            run: "r".to_owned(),
+            experiment: "e".to_owned(),
+            trial: "t".to_owned(),
+            slice: SliceRecord {
+                subject: plan.subjects[0].label.clone(),
+                phase: phase.to_owned(),
+                state: SliceState::Measured,
+                work: Some(work.clone()),
+                ..SliceRecord::default()
+            },
+        });
+        let across = Across::of(&plan, "clients").unwrap();
+        let (_, found) = across.observed(&design, stored.iter());
+        let rates = found.measurements.iter().filter(|one| one.metric == "ops_per_second");
+        assert_eq!(rates.map(|one| one.value).collect::<Vec<_>>(), [30.0, 10.0]);
     }
 }

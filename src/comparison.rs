@@ -310,7 +310,8 @@ pub(crate) fn missed_rates(
     let mut missed = Vec::new();
     for slices in by_run(slices) {
         let found = observed(results, run_of(slices), slices, &BankChoice::None)?.1;
-        for measurement in found.measurements {
+        // As in a comparison, whose cells have the marks of all slices.
+        for measurement in found.values() {
             let marks = measurement.marks.iter();
             for mark in marks.filter(|mark| matches!(mark, Mark::Missed(_))) {
                 let sentence = format!("{} {}: {mark}", measurement.subject, measurement.phase);
@@ -440,7 +441,7 @@ fn compare(
         }
     };
     let (mut design, mut observations) = match &request.across {
-        Some(factor) => Across::of(&plan, factor)?.observed(design, slices()),
+        Some(factor) => Across::of(&plan, factor)?.observed(&design, slices()),
         None => {
             let observations = observed_in(&design, slices());
             (design, observations)

@@ -36,12 +36,17 @@ impl Answer {
     fn of(cell: &Cell) -> Self {
         match cell.verdict {
             verdict if verdict.is_worse() => Self::Worse,
-            _ if cell.failed().is_some() => Self::Failed,
+            _ if broken(cell).is_some() => Self::Failed,
             Verdict::Better | Verdict::Base => Self::Fine,
             verdict if verdict.is_decided() => Self::Fine,
             _ => Self::Undecided,
         }
     }
+}
+
+/// What broke in a cell, or in its base: either way nothing is known.
+fn broken(cell: &Cell) -> Option<&Reason> {
+    cell.reason.as_ref().filter(|reason| matches!(reason.itself(), Reason::Failed(_)))
 }
 
 /// Looks for regressions in all comparisons that a report shows, and names them, or what is
@@ -116,7 +121,7 @@ impl Judged<'_> {
         format!(
             "failed: {}: {}",
             self.place(),
-            self.cell.failed().map(report::reason).unwrap_or_default()
+            broken(self.cell).map(report::reason).unwrap_or_default()
         )
     }
 
@@ -260,5 +265,16 @@ mod tests {
         check(&[Unreplicated, Unassessed, Inconclusive], 2, Code::Undecided);
         check(&[Equivalent, Invalid], 0, Code::Undecided);
         check(&[], 0, Code::Undecided);
+    }
+
+    #[test]
+    fn a_base_that_failed_is_no_undecided_cell() {
+        let failed = Reason::Failed("the server ended".to_owned());
+        let check = |reason: Reason| {
+            let cell = Cell { reason: Some(reason), ..cell(Verdict::Invalid) };
+            assert_eq!(outcome(&[Judged { phase: &phase(), cell: &cell }], 1), Code::Failed);
+        };
+        check(Reason::OfBase(Box::new(failed.clone())));
+        check(failed);
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     noise::BankChoice,
     server_state,
 };
-use analysis::{Comparison, Design};
+use analysis::{Comparison, Design, Observations};
 use anyhow::{bail, ensure};
 use model::{
     bank::{BankedRun, HostClass},
@@ -59,11 +59,8 @@ pub(crate) fn compare(
     slices.retain(|stored| stored.slice.block < blocks);
     let metrics = server_state::named(results, &slices, &request.metrics)?;
     server_state::add(results, &mut slices, &metrics)?;
-    let paired = |side: &Side| {
-        observed_in(&design, slices.iter().filter(|stored| stored.run == side.info.id))
-    };
     // What disturbed one run did not disturb the other. Blocks are paired in their order.
-    let observations = paired(&base).beside(paired(&new), &base_id);
+    let observations = base.observed(&slices).beside(new.observed(&slices), &base_id);
     let mut comparison = analysis::compare(&observations, &design);
     let headers = || base.trials.iter().chain(&new.trials).map(|trial| &trial.header);
     let of_base = |subject: &str| base.trials.iter().any(|one| one.header.subject == subject);
@@ -131,6 +128,13 @@ impl Side {
         let run = told_from(&self.info.id, &other.info.id);
         let variant = |label: &String| Variant { label: label.clone(), run: run.to_owned() };
         self.plan.subjects.iter().map(|subject| variant(&subject.label)).collect()
+    }
+
+    /// What its slices among these tell. How long they were to last, and what phases do that the
+    /// other run lacks, is in its own plan.
+    fn observed(&self, slices: &[StoredSlice]) -> Observations {
+        let own = slices.iter().filter(|stored| stored.run == self.info.id);
+        observed_in(&Design::of(&self.plan), own)
     }
 
     /// Gives variants other names, and leaves out those that get none.
@@ -289,10 +293,13 @@ fn check(base: &Side, new: &Side) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::{
+        drive::StretchReport,
+        record::{SliceRecord, SliceState},
+    };
 
-    #[test]
-    fn an_identifier_may_begin_with_another_one() {
-        let run = |id: &str| RunInfo {
+    fn info(id: &str) -> RunInfo {
+        RunInfo {
             format: 1,
             id: id.to_owned(),
             experiment: "e".to_owned(),
@@ -300,8 +307,12 @@ mod tests {
             started_us: 0,
             environment: Default::default(),
             finished: true,
-        };
-        let known = [run("2026Z-7"), run("2026Z-71")];
+        }
+    }
+
+    #[test]
+    fn an_identifier_may_begin_with_another_one() {
+        let known = [info("2026Z-7"), info("2026Z-71")];
         let check = |text: &str, expected: Option<&str>| {
             let found = find(&known, text).ok().map(|run| run.id);
             assert_eq!(found.as_deref(), expected, "{text}");
@@ -317,5 +328,32 @@ mod tests {
         let [one, same, later] = ["20261126T231231.068Z-1", "20261126T231231.069Z-2", "2027Z.1"];
         assert_eq!((told_from(one, later), told_from(later, one)), ("20261126T231231", "2027Z"));
         assert_eq!((told_from(one, same), told_from(same, one)), (one, same));
+    }
+
+    #[test]
+    fn slices_are_as_long_as_the_plan_of_their_own_run_says() {
+        let catalog = plan::Catalog::embedded().unwrap();
+        let set = ["slice_seconds=12", "workloads=[\"point-query\"]"].map(str::to_owned).into();
+        let overrides = plan::Overrides { set, seed: Some(1), ..Default::default() };
+        let draft = plan::load_experiment("quickstart", &catalog, &overrides).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let places = dbms::Places::at(folder.path(), None).unwrap();
+        let versions = crate::versions::HostVersions { places: &places };
+        let plan = plan::plan(&draft, &catalog, &versions).unwrap();
+        let (end_ns, done) = (12_000_000_000, StretchReport::default());
+        let work = StretchReport { end_ns, succeeded: 600, reads: 600, ..done };
+        let slice = SliceRecord {
+            subject: plan.subjects[0].label.clone(),
+            phase: plan.phases[0].name.clone(),
+            state: SliceState::Measured,
+            work: Some(work),
+            ..SliceRecord::default()
+        };
+        let [run, experiment, trial] = ["r", "e", "t"].map(str::to_owned);
+        let stored = StoredSlice { run, experiment, trial, slice };
+        let side = Side { info: info("r"), plan, slices: Vec::new(), trials: Vec::new() };
+        let found = side.observed(&[stored]);
+        assert_eq!(found.warnings(), [""; 0]);
+        assert!(!found.measurements.is_empty());
     }
 }

@@ -76,21 +76,27 @@ impl Observations {
     /// Those of two runs of the same work as if all were of `run`, so that their blocks are pairs.
     /// Their rounds are none: they were not measured in turn, and repeated ones have other numbers.
     #[must_use]
-    pub fn beside(mut self, mut other: Self, run: &str) -> Self {
-        let own = self.measurements.iter().chain(&self.spare);
-        let beyond = own.map(|one| one.round + 1).max().unwrap_or(0);
+    pub fn beside(self, mut other: Self, run: &str) -> Self {
+        let beyond = self.values().map(|one| one.round + 1).max().unwrap_or(0);
         let others = other.measurements.iter_mut().chain(&mut other.spare);
         others.for_each(|one| one.round += beyond);
+        let mut both = self.and(other);
+        let run = Name::from(run);
+        let all = both.measurements.iter_mut().chain(&mut both.spare);
+        all.for_each(|one| one.run = run.clone());
+        both.failures.iter_mut().for_each(|one| one.run = run.clone());
+        both
+    }
+
+    /// These and others, of other slices.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
         self.measurements.extend(other.measurements);
         self.spare.extend(other.spare);
         self.failures.extend(other.failures);
         self.warnings.extend(other.warnings);
         self.disturbed.extend(other.disturbed);
         self.selected.extend(other.selected);
-        let run = Name::from(run);
-        let all = self.measurements.iter_mut().chain(&mut self.spare);
-        all.for_each(|one| one.run = run.clone());
-        self.failures.iter_mut().for_each(|one| one.run = run.clone());
         self
     }
 }
@@ -142,13 +148,24 @@ impl Observations {
         found
     }
 
+    /// All values, also those of slow slices that a block may have beside others.
+    pub fn values(&self) -> impl Iterator<Item = &Measurement> {
+        self.measurements.iter().chain(&self.spare)
+    }
+
     /// The values of cells in which nothing failed: those that may be shown. What is left of a cell
     /// in which a block failed is no value of that cell.
     pub fn sound_measurements(self) -> Vec<Measurement> {
         let failed = self.failures.iter().map(|f| (f.phase.as_str(), f.subject.as_str()));
         let failed: BTreeSet<(&str, &str)> = failed.collect();
         let sound = |m: &Measurement| !failed.contains(&(m.phase.as_str(), m.subject.as_str()));
-        self.measurements.into_iter().filter(sound).collect()
+        let block = |m: &Measurement| {
+            [&m.run, &m.phase, &m.subject, &m.metric].map(|name| (name.clone(), m.block))
+        };
+        // Where the processor was slow in all of a block, its values are those of a comparison too.
+        let known: BTreeSet<_> = self.measurements.iter().map(block).collect();
+        let slow = self.spare.into_iter().filter(|one| !known.contains(&block(one)));
+        self.measurements.into_iter().chain(slow).filter(sound).collect()
     }
 
     /// What readers of any table of these values must know, one sentence each.
@@ -339,4 +356,23 @@ fn failure(input: &Input<'_>, reason: String) -> Failure {
 /// The first line: reasons may quote logs.
 pub(crate) fn one_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_of_slow_slices_alone_has_their_values() {
+        let of = |(block, round)| Measurement { block, round, ..Measurement::default() };
+        let found = Observations {
+            measurements: [(0, 0), (2, 0)].map(of).into(),
+            spare: [(0, 1), (1, 0), (1, 1)].map(of).into(),
+            ..Observations::default()
+        };
+        assert_eq!(found.values().count(), 5);
+        let sound = found.sound_measurements();
+        let places: Vec<(u32, u32)> = sound.iter().map(|one| (one.block, one.round)).collect();
+        assert_eq!(places, [(0, 0), (2, 0), (1, 0), (1, 1)]);
+    }
 }
