@@ -9,6 +9,11 @@ use crate::wire::{Destination, Failure, RowSink, RowSource, encoder::Format, vec
 /// Rows of one statement.
 const ROWS: usize = 1000;
 
+/// Bytes of values after which a statement takes no more rows: servers refuse packets that are
+/// longer than `max_allowed_packet`, which is 1 MiB in MySQL 5.5, 4 MiB up to 5.7 and 16 MiB in
+/// MariaDB.
+const BYTES: usize = 768 << 10;
+
 /// Placeholders that one statement can have.
 const PLACEHOLDERS_MAX: usize = 65_535;
 
@@ -28,8 +33,7 @@ pub(super) fn load(
     let mut batch = Batch::new(text_type);
     loop {
         // These rows are made while the server works on those before.
-        batch.clear();
-        while batch.rows < limit && rows.next_row(&mut batch) {}
+        batch.fill(rows, limit);
         if std::mem::take(&mut waiting) {
             stored += connection.answer()?.changed;
         }
@@ -86,11 +90,13 @@ impl Batch {
         Self { text_type, types: Vec::new(), values: Vec::new(), nulls: Vec::new(), rows: 0 }
     }
 
-    fn clear(&mut self) {
+    /// Takes the rows of the next statement, so many at most; none if there are no more.
+    fn fill(&mut self, rows: &mut dyn RowSource, limit: usize) {
         self.types.clear();
         self.values.clear();
         self.nulls.clear();
         self.rows = 0;
+        while self.rows < limit && self.values.len() < BYTES && rows.next_row(self) {}
     }
 
     /// The command that executes statement `id` with these rows, behind room for its head.
@@ -133,5 +139,39 @@ impl RowSink for Batch {
 
     fn end_row(&mut self) {
         self.rows += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many rows of a text of so many bytes.
+    struct Texts(usize, usize);
+
+    impl RowSource for Texts {
+        fn next_row(&mut self, sink: &mut dyn RowSink) -> bool {
+            let Some(left) = self.0.checked_sub(1) else { return false };
+            self.0 = left;
+            sink.text(&vec![b'x'; self.1]);
+            sink.end_row();
+            true
+        }
+    }
+
+    #[test]
+    fn long_rows_make_a_statement_of_fewer() {
+        let check = |(rows, bytes): (usize, usize), expected: &[usize]| {
+            let (mut source, mut batch) = (Texts(rows, bytes), Batch::new(TYPE_BLOB));
+            let batches = std::iter::from_fn(|| {
+                batch.fill(&mut source, ROWS);
+                assert!(batch.execution(1).len() < 1 << 20, "{rows} {bytes}");
+                Some(batch.rows).filter(|rows| *rows > 0)
+            });
+            assert_eq!(batches.collect::<Vec<_>>(), expected);
+        };
+        check((0, 10), &[]);
+        check((2500, 10), &[1000, 1000, 500]);
+        check((30, 65_535), &[12, 12, 6]);
     }
 }

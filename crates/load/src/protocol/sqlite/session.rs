@@ -56,7 +56,10 @@ impl Session for SqliteSession {
         if insert.outcome == Err(Refused) {
             let error = self.database.error();
             drop(insert);
-            self.database.execute("ROLLBACK")?;
+            // Some errors, such as a full disk, have ended the transaction already.
+            if self.database.in_transaction() {
+                self.database.execute("ROLLBACK")?;
+            }
             return Err(error);
         }
         self.database.execute("COMMIT")?;
@@ -106,5 +109,42 @@ impl RowSink for Insert {
         if self.outcome.is_ok() {
             self.statement.reset();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::drive::Endpoint;
+
+    /// Rows without end.
+    struct Endless;
+
+    impl RowSource for Endless {
+        fn next_row(&mut self, sink: &mut dyn RowSink) -> bool {
+            sink.text(&[b'x'; 500]);
+            sink.end_row();
+            true
+        }
+    }
+
+    #[test]
+    fn a_load_that_fills_the_disk_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = Target {
+            protocol: "sqlite".to_owned(),
+            endpoint: Endpoint::File(folder.path().join("a.db")),
+            initial_sql: vec![
+                "CREATE TABLE t (c TEXT)".to_owned(),
+                "PRAGMA max_page_count = 9".to_owned(),
+            ],
+            ..Target::null()
+        };
+        let mut session = open(&target).unwrap();
+        let into = Destination { table: "t", columns: &["c".to_owned()], ascii: true };
+        let failure = session.load(&into, &mut Endless).unwrap_err();
+        assert_eq!((failure.code(), failure.message()), ("13", "database or disk is full"));
+        let left = session.query("SELECT count(*) FROM t").unwrap();
+        assert_eq!(left.rows, [[Some("0".to_owned())]]);
     }
 }
