@@ -101,11 +101,12 @@ fn asked(mut stream: impl Read + Write) -> io::Result<Heard> {
     }
     stream.write_all(&TLS_REQUEST)?;
     let mut answer = [0; 1];
-    stream.read_exact(&mut answer)?;
-    Ok(match &answer {
-        b"S" | b"N" => Heard::Product("postgres"),
-        _ => Heard::Other,
-    })
+    match stream.read_exact(&mut answer) {
+        Ok(()) if matches!(&answer, b"S" | b"N") => Ok(Heard::Product("postgres")),
+        Ok(()) => Ok(Heard::Other),
+        Err(error) if is_timeout(&error) => Ok(Heard::Other),
+        Err(error) => Err(error),
+    }
 }
 
 /// MySQL and MariaDB: a packet's head, version 10 of the protocol, the server's version.

@@ -138,3 +138,11 @@ fn a_greeting_tells_the_product() {
     assert_eq!(greets_as(b"HTTP/1.1 400"), None);
     assert_eq!(greets_as(b""), None);
 }
+
+#[test]
+fn who_listens_and_says_nothing_is_no_server_that_is_known() {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = Some(listener.local_addr().unwrap().port());
+    let refused = product_of(&Attach { port, ..at("127.0.0.1") }).unwrap_err().to_string();
+    assert!(refused.contains("name it by `product`"), "{refused}");
+}

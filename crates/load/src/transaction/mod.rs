@@ -86,7 +86,7 @@ pub trait Transaction {
         work: &mut Work<'_, C, K>,
     ) -> Result<Outcome, Failure>;
 
-    /// What was counted of the draws of operations that ended well, when a stretch is over.
+    /// What was counted of the operations and of their draws, when a stretch is over.
     fn drawn(&self) -> Vec<Drawn> {
         Vec::new()
     }

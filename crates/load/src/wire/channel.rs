@@ -20,6 +20,8 @@ const INPUT_BYTES_MAX: usize = 1 << 30;
 
 /// How long an address of the network may take to answer.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+/// How long a login waits for each answer: whoever listens there may be no server at all.
+const LOGIN_LIMIT: Duration = Duration::from_secs(60);
 /// Another host is asked for a sign of life after this time without one, as often again until it
 /// counts as gone. A statement may take longer: it is the kernel of that host which answers.
 const SILENCE: Duration = Duration::from_secs(10);
@@ -45,7 +47,8 @@ pub(crate) struct Channel {
 }
 
 impl Channel {
-    /// Connects to the endpoint of `target`; fails for endpoints that are no server.
+    /// Connects to the endpoint of `target`; fails for endpoints that are no server. Answers are
+    /// waited for no longer than a login may take, until [`Self::end_login`].
     pub(crate) fn connect(target: &Target) -> Result<Self, Failure> {
         let (channel, address) = match &target.endpoint {
             Endpoint::Socket(path) => {
@@ -66,9 +69,19 @@ impl Channel {
                 )));
             }
         };
-        channel.map_err(|error| {
+        let limited = channel.and_then(|channel| {
+            channel.socket.set_read_timeout(Some(LOGIN_LIMIT))?;
+            Ok(channel)
+        });
+        limited.map_err(|error| {
             Failure::lost(format!("cannot connect to `{address}`: {error}; is the server up?"))
         })
+    }
+
+    /// The login is over: a statement may take any time.
+    pub(crate) fn end_login(&self) -> Result<(), Failure> {
+        let unlimited = self.socket.set_read_timeout(None);
+        unlimited.map_err(|error| Failure::lost(format!("the connection broke: {error}")))
     }
 
     /// A channel over a UNIX socket on which nothing is left unread.
@@ -276,6 +289,10 @@ fn interrupted<T>(again: T) -> Result<T, Failure> {
     let error = io::Error::last_os_error();
     match error.kind() {
         io::ErrorKind::Interrupted => Ok(again),
+        io::ErrorKind::WouldBlock => Err(Failure::lost(format!(
+            "no answer to the login in {} s: check the address, and which product listens there",
+            LOGIN_LIMIT.as_secs()
+        ))),
         _ => Err(Failure::lost(format!("the connection to the server broke: {error}"))),
     }
 }
@@ -313,9 +330,16 @@ mod tests {
         let host = Ipv4Addr::LOCALHOST.to_string();
         let endpoint = Endpoint::Address { host, port: listener.local_addr().unwrap().port() };
         let target = Target { endpoint, ..Target::null() };
-        let Channel { socket, .. } = Channel::connect(&target).unwrap();
-        assert!(sockopt::socket_keepalive(&socket).unwrap());
-        assert_eq!(sockopt::tcp_user_timeout(&socket).unwrap(), 50_000);
+        let mut channel = Channel::connect(&target).unwrap();
+        assert!(sockopt::socket_keepalive(&channel.socket).unwrap());
+        assert_eq!(sockopt::tcp_user_timeout(&channel.socket).unwrap(), 50_000);
+        // Whoever listens says nothing.
+        assert_eq!(channel.socket.read_timeout().unwrap(), Some(LOGIN_LIMIT));
+        channel.socket.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
+        let silent = channel.receive().unwrap_err();
+        assert!(silent.message().starts_with("no answer to the login in 60 s"), "{silent:?}");
+        channel.end_login().unwrap();
+        assert_eq!(channel.socket.read_timeout().unwrap(), None);
     }
 
     #[test]

@@ -265,7 +265,6 @@ fn dropped(run: &Run<'_>, made: &Made) -> Result<(), Error> {
     done
 }
 
-/// Opens the control connection; the version that the server reports.
 /// That a server greets as another product than the experiment says, which nobody could enter.
 fn mistaken(attach: &Attach, product: &dyn Dbms) -> Option<Error> {
     let greets = dbms::attach::product_of(attach).ok()?;
@@ -278,6 +277,7 @@ fn mistaken(attach: &Attach, product: &dyn Dbms) -> Option<Error> {
     })
 }
 
+/// Opens the control connection; the version that the server reports.
 fn connect(driver: &mut Driver, control: &Target) -> Result<String, Error> {
     match driver.ask(&Command::Connect { target: control.clone(), clients: 0 })? {
         Reply::Connected { server_version, .. } => Ok(server_version),

@@ -42,6 +42,7 @@ impl Connection {
     /// connection is closed.
     fn open(target: &Target) -> Result<Self, Failure> {
         let mut connection = handshake::enter(Packets::connect(target)?, target)?;
+        connection.packets.channel.end_login()?;
         for sql in &target.initial_sql {
             connection.execute(sql).map_err(|failure| failure.in_statement(sql))?;
         }

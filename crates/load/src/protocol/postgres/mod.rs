@@ -35,6 +35,7 @@ impl Connection {
     /// connection is closed.
     fn open(target: &Target) -> Result<Self, Failure> {
         let mut connection = startup::enter(Channel::connect(target)?, target)?;
+        connection.channel.end_login()?;
         for sql in &target.initial_sql {
             connection.execute(sql).map_err(|failure| failure.in_statement(sql))?;
         }

@@ -246,6 +246,8 @@ pub(super) struct Counted {
     new_orders: u64,
     lines: u64,
     remote_lines: u64,
+    /// Those that ended well: an open loop draws also what it then has no time for.
+    pub(super) ended_orders: u64,
     pub(super) rolled_back: u64,
     payments: u64,
     remote_payments: u64,
@@ -278,7 +280,7 @@ impl Counted {
         let lines = Some(Expected { mean: (low + high) / 2.0, deviation: variance.sqrt() });
         vec![
             drawn("lines of new orders", self.lines, self.new_orders, lines),
-            drawn("new orders rolled back", self.rolled_back, self.new_orders, percent(1)),
+            drawn("new orders rolled back", self.rolled_back, self.ended_orders, percent(1)),
             drawn("remote order lines", self.remote_lines, self.lines, percent(has_others)),
             drawn(
                 "remote payments",
@@ -289,5 +291,26 @@ impl Counted {
             drawn("customers by last name", self.by_name, self.customers, percent(BY_NAME)),
             drawn("districts without an order to deliver", self.skipped, self.districts, None),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_that_were_drawn_and_dropped_are_not_expected_to_be_rolled_back() {
+        let terminal = Terminal { warehouses: 1, home: Home::Any };
+        let counted = Counted {
+            new_orders: 5_000,
+            ended_orders: 500,
+            rolled_back: 5,
+            lines: 50_000,
+            ..Counted::default()
+        };
+        let drawn = counted.drawn(&terminal);
+        let unlikely: Vec<String> = drawn.iter().filter_map(Drawn::unlikely).collect();
+        assert_eq!(unlikely, Vec::<String>::new());
+        assert_eq!((drawn[1].count, drawn[1].draws), (5, 500));
     }
 }

@@ -117,6 +117,7 @@ impl Transaction for Tpcc {
             Logic::Client(client) => client.attempt(op, inputs, found, work)?,
             Logic::Procedures(procedures) => procedures.attempt(op, inputs, found, work)?,
         };
+        self.counted.ended_orders += u64::from(op == 0);
         match (outcome, op, &self.logic) {
             (Outcome::RolledBack, ..) => self.counted.rolled_back += 1,
             // A procedure does not say what it skipped.
