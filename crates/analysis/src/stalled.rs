@@ -49,6 +49,11 @@ impl<'a> Stalled<'a> {
         if input.slice.marks.iter().any(|found| found == mark::STOPPED) {
             return Some(mark::STOPPED);
         }
+        // Pieces are parts of one work, and differ by what the work does to the tables: their stalls
+        // count in full.
+        if facts.has_pieces {
+            return None;
+        }
         if input.slice.work.as_ref().is_some_and(|work| has_stood_still(work, length)) {
             return Some("no operation was answered during a third of their time or more");
         }
@@ -56,8 +61,7 @@ impl<'a> Stalled<'a> {
         let own = test.get(input.slice.subject.as_str())?;
         let exceeds =
             |usual: f64, times| length >= times * usual && length - usual >= STALL_SECONDS;
-        // Pieces of one work differ by what the work does to the tables.
-        if !facts.has_pieces && exceeds(usual(own), TIMES_OTHERS) {
+        if exceeds(usual(own), TIMES_OTHERS) {
             return Some("they took 3 times as long as other slices of the same test, or longer");
         }
         let planned = facts.slice_seconds;
@@ -140,7 +144,7 @@ mod tests {
     #[test]
     fn pieces_differ_by_what_they_do_to_the_tables() {
         let facts = PhaseFacts { slice_seconds: 2.0, has_pieces: true, ..PhaseFacts::default() };
-        assert_eq!(left_out(&facts, &[("a", &[1.0, 4.0]), ("b", &[1.0, 5.0])]), [0.0; 0]);
+        assert_eq!(left_out(&facts, &[("a", &[1.0, 40.0]), ("b", &[1.0, 5.0])]), [0.0; 0]);
         let unknown = PhaseFacts::default();
         assert_eq!(left_out(&unknown, &[("a", &[100.0]), ("b", &[1.0])]), [0.0; 0]);
     }
