@@ -147,12 +147,12 @@ fn made(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), Error> {
     }
     run.step(&format!("loading {label} (load {})", ordinal(load)));
     let mut instance = Instance::start(run, subject, &folder, 0)?;
-    let report = run
-        .during(Activity::Load, |run| fill(run, subject, load, &mut instance))
-        .map_err(|error| error.at(&label))?;
-    let aged = run
-        .during(Activity::Load, |run| aging::age(run, &mut instance))
-        .map_err(|error| error.at(&label))?;
+    let filled = run.during(Activity::Load, |run| {
+        let report = fill(run, subject, load, &mut instance)?;
+        Ok((report, aging::age(run, &mut instance)?))
+    });
+    let (report, aged) =
+        filled.map_err(|error| cause(run, subject, &instance, error).at(&label))?;
     let start = Instant::now();
     let settled = run.during(Activity::Maintenance, |run| {
         maintenance::settle_now(run, subject, &mut instance, SETTLE)
@@ -194,6 +194,20 @@ fn made(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), Error> {
         // A folder of nothing: whoever continues the run loads again.
         true => Ok(()),
         false => data::complete(&folder),
+    }
+}
+
+/// The error of a load, or of the end of its server: a connection that breaks says nothing of that.
+fn cause(run: &Run<'_>, subject: usize, instance: &Instance, error: Error) -> Error {
+    let (about, server) = (run.subject(subject), instance.server.as_ref());
+    match about.build.memory {
+        Some(bytes) if server.is_some_and(|server| server.memory_kills() > 0) => {
+            dbms::Error::OutOfMemory { subject: about.label.clone(), mib: bytes >> 20 }.into()
+        }
+        _ if server.is_some_and(|server| !server.is_alive()) => {
+            Error::Driver(instance.reason(&error))
+        }
+        _ => error,
     }
 }
 

@@ -421,7 +421,7 @@ impl Instance {
             }
             Some(server) if !server.is_alive() => {
                 let log = server.log_tail(LOG_LINES);
-                format!("the server ended during a slice ({error}); its log ends with:\n{log}")
+                format!("the server ended ({error}); its log ends with:\n{log}")
             }
             Some(server) if matches!(error, Error::Sql { lost: true, .. }) => {
                 let log = server.log_tail(LOG_LINES);
