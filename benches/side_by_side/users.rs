@@ -1,8 +1,8 @@
 //! The client's share of the CPU time of a point-select, at several numbers of connections.
 //!
 //! The kernel adds up the CPU time of a process and of its children that have ended, in ticks of
-//! 10 ms. The difference between a short and a long time removes the cost of connecting and leaving.
-//! Times, because with numbers of events few connections would be left in the end.
+//! 10 ms. The difference between a short and a long time removes the cost of connecting and of
+//! leaving. Times, because with numbers of events few connections would be left in the end.
 
 use crate::rig::Rig;
 use anyhow::Context;

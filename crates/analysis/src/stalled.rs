@@ -49,8 +49,7 @@ impl<'a> Stalled<'a> {
         if input.slice.marks.iter().any(|found| found == mark::STOPPED) {
             return Some(mark::STOPPED);
         }
-        // Pieces are parts of one work, and differ by what the work does to the tables: their stalls
-        // count in full.
+        // Pieces are parts of one work and differ by what it does to the tables: stalls count.
         if facts.has_pieces {
             return None;
         }

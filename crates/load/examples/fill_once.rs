@@ -80,9 +80,5 @@ fn schema(copies: u64, rows: u32) -> Schema {
         warm: BTreeMap::new(),
         coded: None,
     };
-    Schema {
-        name: "sbtest".to_owned(),
-        tables: vec![table],
-        ..Schema::default()
-    }
+    Schema { name: "sbtest".to_owned(), tables: vec![table], ..Schema::default() }
 }

@@ -79,11 +79,7 @@ pub(crate) fn assignment(ops: Vec<Op>, tables: u64) -> Assignment {
             lua: None,
             coded: None,
         },
-        schema: Schema {
-            name: "s".to_owned(),
-            tables: vec![table],
-            ..Schema::default()
-        },
+        schema: Schema { name: "s".to_owned(), tables: vec![table], ..Schema::default() },
         mode: None,
     }
 }

@@ -312,10 +312,12 @@ fn stored_procedures(parameters: &Parameters, server: Server<'_>) -> Result<(), 
     }
     let major = server.version.split('.').next().and_then(|major| major.parse::<u32>().ok());
     let reason = match (server.product, major) {
-        _ if parameters.get(DELIVERY_DISTRICTS).is_some_and(|served| *served < DISTRICTS) => format!(
-            "a procedure delivers all {DISTRICTS} districts in one transaction; use `procedures = \
-             0` with `{DELIVERY_DISTRICTS}`"
-        ),
+        _ if parameters.get(DELIVERY_DISTRICTS).is_some_and(|served| *served < DISTRICTS) => {
+            format!(
+                "a procedure delivers all {DISTRICTS} districts in one transaction; use \
+                 `procedures = 0` with `{DELIVERY_DISTRICTS}`"
+            )
+        }
         ("sqlite", _) => "SQLite has no stored procedures; use `procedures = 0` for it".to_owned(),
         ("postgres", Some(old)) if old < POSTGRES_PROCEDURES => format!(
             "Postgres has stored procedures from {POSTGRES_PROCEDURES} on, and `postgres@{}` has \
@@ -345,7 +347,11 @@ mod tests {
         check("warehouses", 0, Some("`warehouses` must be from 1 to 999999, not `0`"));
         check("home", 3, None);
         check("home", 4, Some("`home` must be from 1 to 3, not `4`"));
-        check("delivery_districts", 11, Some("`delivery_districts` must be from 1 to 10, not `11`"));
+        check(
+            "delivery_districts",
+            11,
+            Some("`delivery_districts` must be from 1 to 10, not `11`"),
+        );
         check("procedures", 2, Some("`procedures` must be from 0 to 1, not `2`"));
         check("other", -1, None);
     }

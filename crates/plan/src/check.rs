@@ -247,6 +247,8 @@ impl Draft {
     }
 
     fn check_parameters(&self, known: &[&str]) -> Result<(), Error> {
+        let of_schemas = self.schema_parameters.iter().map(String::as_str);
+        let known: BTreeSet<&str> = known.iter().copied().chain(of_schemas).collect();
         for name in self.parameters.keys() {
             let place = || self.places.of(&["parameters", name]);
             if EVERYWHERE.contains(&name.as_str()) {
@@ -254,7 +256,7 @@ impl Draft {
                 let reason = format!("`{name}` is not a workload parameter; write `{right}`");
                 return Err(Error::Invalid { place: place(), reason });
             }
-            if !known.contains(&name.as_str()) {
+            if !known.contains(name.as_str()) {
                 let hint = suggest::hint(name, known.iter().copied());
                 let (what, name, place) = ("parameter", name.clone(), place());
                 return Err(Error::UnknownName { place, what, name, hint });

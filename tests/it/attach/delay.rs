@@ -20,7 +20,8 @@ fn network(to: u16) -> u16 {
     // Ends with the tests.
     thread::spawn(move || {
         for (stream, client) in (0..).step_by(2).zip(listener.incoming()) {
-            let (client, server) = (client.unwrap(), TcpStream::connect(("127.0.0.1", to)).unwrap());
+            let (client, server) =
+                (client.unwrap(), TcpStream::connect(("127.0.0.1", to)).unwrap());
             let [from_client, from_server] = [&client, &server].map(|end| end.try_clone().unwrap());
             thread::spawn(move || carry(from_client, server, stream));
             thread::spawn(move || carry(from_server, client, stream + 1));

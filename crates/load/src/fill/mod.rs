@@ -3,8 +3,8 @@
 //!
 //! The rows depend on the job's seed, the table's number and the row's number alone, so any number
 //! of threads on any server loads the same. Four phases follow each other on the same sessions:
-//! rows, indexes, finishing statements, constraints between tables; within a phase the sessions take
-//! tasks from one list, and constraints are one task.
+//! rows, indexes, finishing statements, constraints; within a phase the sessions take tasks from
+//! one list, and constraints are one task.
 
 mod coded;
 mod crew;

@@ -39,10 +39,7 @@ pub(crate) fn assignment(mode: Option<Mode>, warehouses: i64) -> Assignment {
                 committed: None,
             }),
         },
-        schema: Schema {
-            name: "tpcc".to_owned(),
-            ..Schema::default()
-        },
+        schema: Schema { name: "tpcc".to_owned(), ..Schema::default() },
         mode,
     }
 }
