@@ -167,11 +167,11 @@ fn a_limit_of_memory_holds_and_a_server_that_reaches_it_is_named() {
     assert!(said.contains("limit of its memory"), "{said}");
     assert!(said.contains("raise `memory`") && !said.contains("loading "), "{said}");
     // Its shared buffers are larger than the limit, and the load fills them.
-    lab.write("mine.toml", &experiment("build = [\"postgres@18\"]\nmemory = [\"64M\"]\n"));
-    let output = lab.run(&[SHORT, &["--set", "rows=400_000"]].concat());
+    lab.write("mine.toml", &experiment("build = [\"postgres@18\"]\nmemory = [\"160M\"]\n"));
+    let output = lab.run(&[SHORT, &["--set", "rows=800_000"]].concat());
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("loading ") && said.contains("limit of its memory, 64 MiB"), "{said}");
+    assert!(said.contains("loading ") && said.contains("limit of its memory, 160 MiB"), "{said}");
 }
 
 #[test]
