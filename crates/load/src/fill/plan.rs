@@ -117,8 +117,8 @@ pub(super) fn constraints(dialect: &str, job: &LoadJob) -> Result<Vec<String>, E
         let on = if engine.is_empty() { dialect } else { engine };
         let name = &schema.name;
         Error::Schema(format!(
-            "schema `{name}` has no constraints for `{on}`: add some to `[constraints.add]`, or let \
-             the number that `when` names be 0"
+            "schema `{name}` has no constraints for `{on}`: add some to `[constraints.add]`, or \
+             let the number that `when` names be 0"
         ))
     })
 }
