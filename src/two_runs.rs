@@ -332,14 +332,8 @@ mod tests {
 
     #[test]
     fn slices_are_as_long_as_the_plan_of_their_own_run_says() {
-        let catalog = plan::Catalog::embedded().unwrap();
-        let set = ["slice_seconds=12", "workloads=[\"point-query\"]"].map(str::to_owned).into();
-        let overrides = plan::Overrides { set, seed: Some(1), ..Default::default() };
-        let draft = plan::load_experiment("quickstart", &catalog, &overrides).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let places = dbms::Places::at(folder.path(), None).unwrap();
-        let versions = crate::versions::HostVersions { places: &places };
-        let plan = plan::plan(&draft, &catalog, &versions).unwrap();
+        let set = ["slice_seconds=12", "workloads=[\"point-query\"]"];
+        let plan = crate::versions::tests::plan_of(&set);
         let (end_ns, done) = (12_000_000_000, StretchReport::default());
         let work = StretchReport { end_ns, succeeded: 600, reads: 600, ..done };
         let slice = SliceRecord {
