@@ -61,9 +61,9 @@ fn syncs_are_those_that_servers_count_themselves() {
         let commits = slice["work"]["succeeded"].as_f64().unwrap();
         assert!(found >= commits, "{subject}: {found} syncs of {commits} commits");
         // The server's counters are read before and after the window, so they may have more, of
-        // background work.
+        // background work. They have none of folders, into which InnoDB puts new files of its log.
         let more = own - found;
-        assert!((-5.0..=0.1 * own).contains(&more), "{subject}: {found} {own}");
+        assert!((-0.02 * own..=0.1 * own).contains(&more), "{subject}: {found} {own}");
         subjects += 1;
     }
     assert_eq!(subjects, 2);
@@ -89,6 +89,8 @@ fn reads_by_file_and_index_are_those_of_the_processes() {
     let mine = MINE.replace("update-index", "point-query").replace("rows = 2000", "rows = 200000");
     let [innodb, postgres] = ["io-by-file", "io-direct"].map(|name| format!("\"{name}\""));
     let mine = mine.replacen("\"durable\"", &innodb, 1).replacen("\"durable\"", &postgres, 1);
+    // Servers count from before the window until after it: that has to be little of the window.
+    let mine = mine.replace("slice_seconds = 0.5", "slice_seconds = 3");
     lab.write("mine.toml", &mine);
     lab.succeed(&["run", "mine.toml", "--counts", "none", "--progress", "none"]);
     for slice in lab.slices().iter().filter(|slice| slice["state"] == "measured") {
