@@ -25,7 +25,8 @@ pub(crate) fn execute(arguments: &[&str]) -> anyhow::Result<()> {
     // and half of them be compiled twice.
     say("building `dbdyno` and its tests");
     cargo(&["test", "--workspace", "--no-run"])?;
-    servers::provide(&root().join("target/debug/dbdyno"))?;
+    let built = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    servers::provide(&root().join(built).join("debug/dbdyno"))?;
     say("executing the tests");
     if !arguments.is_empty() {
         return cargo(&[&["test", "--workspace", "--no-fail-fast"], arguments].concat());
