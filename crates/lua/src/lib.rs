@@ -24,6 +24,8 @@ mod settings;
 mod shared;
 mod sources;
 mod state;
+#[cfg(test)]
+mod testing;
 mod worker;
 mod workload;
 

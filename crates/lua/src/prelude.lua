@@ -98,6 +98,7 @@ end
 
 -- A statement failed. One that may be tried again unwinds the event by a table.
 local function failed(con, query, ignorable, errno, state, message, level)
+   con.result = nil
    con.sql_errno, con.sql_state, con.sql_errmsg = errno, state, message
    con.error = ignorable and sysbench.sql.error.IGNORABLE or sysbench.sql.error.FATAL
    local told = {
@@ -184,10 +185,13 @@ function Connection:bulk_insert_init(head)
    host.bulk_begin(self.id, head)
 end
 
+-- Rows may be gathered, which is nothing, or sent, which frees the result of the statement before.
 -- An event with a bulk insert is not tried again, as in sysbench: its rows are gone.
 local function sent(con, ok, _, errno, state, message)
    if ok == false then
       failed(con, con.bulk, false, errno, state, message, 4)
+   elseif ok then
+      con.result = nil
    end
 end
 
@@ -200,10 +204,12 @@ function Connection:bulk_insert_done()
 end
 
 function Connection:disconnect()
+   self.result = nil
    host.disconnect(self.id)
 end
 
 function Connection:reconnect()
+   self.result = nil
    local ok, reason = host.reconnect(self.id)
    if not ok then
       error(reason, 2)
@@ -240,6 +246,8 @@ function Statement:bind_param(...)
    local ok, a, b, c, d = host.bind(self.con.id, self.number, types)
    if ok == false then
       failed(self.con, self.sql, a, b, c, d)
+   elseif ok then
+      self.con.result = nil
    end
 end
 
@@ -267,7 +275,9 @@ function Statement:execute()
 end
 
 function Statement:close()
-   host.close(self.con.id, self.number)
+   if host.close(self.con.id, self.number) then
+      self.con.result = nil
+   end
 end
 
 function Statement:next_result()

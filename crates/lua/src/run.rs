@@ -133,7 +133,7 @@ pub(crate) fn command(shared: &Arc<Shared>) -> Result<(), Error> {
 fn wait(shared: &Shared, look: &mut dyn FnMut() -> Result<(), String>) -> Result<(), Error> {
     let mut over: Option<Instant> = None;
     while shared.running.load(Relaxed) > 0 {
-        thread::sleep(PAUSE);
+        shared.wait_for_end(PAUSE);
         if shared.is_over() {
             let since = over.get_or_insert_with(Instant::now);
             if since.elapsed() > GRACE {
@@ -157,7 +157,7 @@ fn run_events(shared: &Arc<Shared>, state: &State, opt: &Opt) -> Result<(), Erro
     (shared.out)(&format!("Number of threads: {}\n\n", shared.settings.threads));
     let began = Instant::now();
     worker::start(shared, opt, worker::run).map_err(Error::Script)?;
-    let mut reporter = Reporter { shared, state, before: Sums::default(), reported: 0.0 };
+    let mut reporter = Reporter::new(shared, state);
     let waited = wait(shared, &mut || {
         in_time(shared, began)?;
         reporter.look()
@@ -201,11 +201,17 @@ struct Reporter<'a> {
     shared: &'a Arc<Shared>,
     state: &'a State,
     before: Sums,
-    /// Seconds from the start to the last report.
+    /// Seconds from the start to when these were counted.
+    counted: f64,
+    /// Seconds from the start to when the last report was due.
     reported: f64,
 }
 
-impl Reporter<'_> {
+impl<'a> Reporter<'a> {
+    fn new(shared: &'a Arc<Shared>, state: &'a State) -> Self {
+        Self { shared, state, before: Sums::default(), counted: 0.0, reported: 0.0 }
+    }
+
     /// Reports if it is time.
     fn look(&mut self) -> Result<(), String> {
         let interval = self.shared.settings.report_interval;
@@ -217,8 +223,9 @@ impl Reporter<'_> {
         let percentile = self.shared.settings.percentile;
         let found = snapshot(&self.shared.counters, Stretch::Recent, percentile);
         let sums = found.sums.since(&self.before);
-        let mut stat = self.stat(&found, now - self.reported, now);
+        let mut stat = self.stat(&found, now - self.counted, now);
         stat.sums = sums;
+        self.counted = now;
         // In step with the clock, whenever this looks.
         self.reported += interval * ((now - self.reported) / interval).floor();
         self.before = found.sums;
@@ -277,5 +284,51 @@ impl Reporter<'_> {
         let table = stat_table(&self.state.lua, stat);
         let table = table.map_err(|error| worker::raised(self.shared, &error))?;
         self.state.call(hook, table).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shared(folder: &tempfile::TempDir, script: &str) -> Arc<Shared> {
+        let path = folder.path().join("x.lua").display().to_string();
+        fs_err::write(&path, script).unwrap();
+        let words = [path.as_str(), "--report-interval=0.003", "run"].map(str::to_owned);
+        let line = CommandLine::parse(&words).unwrap();
+        let settings = Settings::of(&line, &|_| None).unwrap();
+        Arc::new(Shared::new(line, settings, path, Arc::default(), Box::new(|_| ())))
+    }
+
+    #[test]
+    fn reports_are_about_all_the_time_between_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = "sum = 0 sysbench.hooks.report_intermediate = function(stat)\n\
+                      sum, total = sum + stat.time_interval, stat.time_total end";
+        let shared = shared(&folder, script);
+        let state = State::load(&shared, 0).unwrap();
+        shared.wait_for_start().unwrap();
+        let mut reporter = Reporter::new(&shared, &state);
+        for _ in 0..3 {
+            thread::sleep(Duration::from_millis(5));
+            reporter.look().unwrap();
+        }
+        let seconds = |name: &str| state.lua.globals().get::<f64>(name).unwrap();
+        let (sum, total) = (seconds("sum"), seconds("total"));
+        assert!((sum - total).abs() < 1e-9, "{sum} of {total} seconds");
+    }
+
+    #[test]
+    fn the_last_thread_ends_the_wait() {
+        let folder = tempfile::tempdir().unwrap();
+        let shared = shared(&folder, "");
+        shared.running.store(1, Relaxed);
+        let other = Arc::clone(&shared);
+        let ending = thread::spawn(move || other.thread_ended());
+        while shared.running.load(Relaxed) > 0 {
+            // Longer than any test may take, unless it is told.
+            shared.wait_for_end(Duration::from_secs(3600));
+        }
+        ending.join().unwrap();
     }
 }

@@ -33,7 +33,7 @@ pub(crate) fn declared(options: Option<Table>) -> Result<Option<Vec<Declared>>, 
         let about = read(1).to_string().unwrap_or_default();
         let default = read(2);
         let kind = kind(&default, &read(3));
-        let default = value_of(kind, &default);
+        let default = value_of(&name, kind, &default)?;
         found.push(Declared { name: name.replace('-', "_"), about, kind, default });
     }
     found.sort_by(|one, other| one.name.cmp(&other.name));
@@ -54,8 +54,16 @@ fn kind(default: &LuaValue, declared: &LuaValue) -> Kind {
     }
 }
 
-fn value_of(kind: Kind, value: &LuaValue) -> Value {
-    match kind {
+fn value_of(name: &str, kind: Kind, value: &LuaValue) -> Result<Value, Error> {
+    // A text is read as that of a command line: `{ "pages", "64K", sysbench.cmdline.ARG_SIZE }`.
+    if let LuaValue::String(text) = value
+        && kind != Kind::Text
+        && !text.as_bytes().is_empty()
+    {
+        let given = Value::parse(name, kind, Some(text.to_string_lossy().as_str()));
+        return given.map_err(|error| wrong(&error.to_string()));
+    }
+    Ok(match kind {
         Kind::Flag => Value::Flag(value.as_boolean().unwrap_or(false)),
         Kind::Number => Value::Number(match value {
             LuaValue::Integer(number) => *number as f64,
@@ -67,7 +75,7 @@ fn value_of(kind: Kind, value: &LuaValue) -> Value {
             let words = value.as_table().map(|table| table.sequence_values::<String>().flatten());
             Value::List(words.map(Iterator::collect).unwrap_or_default())
         }
-    }
+    })
 }
 
 /// Everything that `sysbench.opt` has: sysbench's own options, and those of the script. A script
@@ -187,6 +195,22 @@ mod tests {
         assert_eq!(of("time"), Value::Number(10.0));
         assert_eq!(of("big"), Value::Number(2048.0));
         assert_eq!(of("ten"), Value::Number(10.0));
+    }
+
+    #[test]
+    fn a_default_may_be_a_text_of_its_type() {
+        let lua = Lua::new();
+        let of = |entry: &str| {
+            let table = lua.load(format!("return {{ x = {entry} }}")).eval::<Table>().unwrap();
+            declared(Some(table)).map(|found| found.unwrap()[0].default.clone())
+        };
+        assert_eq!(of("{'', '64K', 3}"), Ok(Value::Number(65_536.0)));
+        assert_eq!(of("{'', '7', 2}"), Ok(Value::Number(7.0)));
+        assert_eq!(of("{'', '', 2}"), Ok(Value::Number(0.0)));
+        assert_eq!(of("{'', 'on', 1}"), Ok(Value::Flag(true)));
+        assert_eq!(of("{'', 'a,b', 6}"), Ok(Value::List(vec!["a".to_owned(), "b".to_owned()])));
+        let reason = of("{'', 'many', 2}").unwrap_err().to_string();
+        assert!(reason.ends_with("make no sense: `--x=many`: a number is expected"), "{reason}");
     }
 
     #[test]

@@ -152,6 +152,23 @@ impl Shared {
         start.at
     }
 
+    /// A thread is at its end.
+    pub(crate) fn thread_ended(&self) {
+        if self.running.fetch_sub(1, Relaxed) == 1 {
+            let _start = held(&self.start);
+            self.started.notify_all();
+        }
+    }
+
+    /// Waits until all threads are at their end, or so long: the time of a run ends with its last
+    /// thread, and not when somebody looks.
+    pub(crate) fn wait_for_end(&self, longest: Duration) {
+        let start = held(&self.start);
+        if self.running.load(Relaxed) > 0 {
+            drop(self.started.wait_timeout(start, longest));
+        }
+    }
+
     /// When all threads were ready.
     pub(crate) fn started(&self) -> Option<Instant> {
         held(&self.start).at

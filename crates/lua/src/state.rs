@@ -205,21 +205,30 @@ pub(crate) fn find(script: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CommandLine, settings::Settings};
+    use crate::{CommandLine, settings::Settings, testing::Server};
 
     /// A state with this script, named `x.lua`.
     fn loaded(source: &str) -> Result<State, String> {
+        loaded_on(source, Supply::Dialed)
+    }
+
+    fn loaded_on(source: &str, supply: Supply) -> Result<State, String> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.lua").display().to_string();
         fs_err::write(&path, source).unwrap();
         let line = CommandLine::parse(&["x.lua", "--threads=4", "run"].map(str::to_owned)).unwrap();
         let settings = Settings::of(&line, &|_| None).unwrap();
         let shared = Arc::new(Shared::new(line, settings, path, Arc::default(), Box::new(|_| ())));
-        State::load(&shared, 3).map_err(|reason| reason.split('/').next_back().unwrap().to_owned())
+        State::load_on(&shared, 3, supply)
+            .map_err(|reason| reason.split('/').next_back().unwrap().to_owned())
     }
 
     fn attempted(source: &str) -> Attempt {
-        let state = loaded(source).unwrap();
+        attempted_on(source, Supply::Dialed)
+    }
+
+    fn attempted_on(source: &str, supply: Supply) -> Attempt {
+        let state = loaded_on(source, supply).unwrap();
         match state.attempt(&state.global("event").unwrap(), 3) {
             Attempt::Failed(reason) => {
                 Attempt::Failed(reason.split('/').next_back().unwrap().to_owned())
@@ -265,6 +274,50 @@ mod tests {
         let fault = |source: &str| loaded(source).err().unwrap();
         assert_eq!(fault("#!x\n\nx ="), "x.lua:3: unexpected symbol near '<eof>'");
         assert_eq!(fault("\nerror('no')"), "x.lua:2: no");
+    }
+
+    #[test]
+    fn a_result_that_was_freed_does_not_look_like_one_at_its_end() {
+        let attempted = |between: &str| {
+            let source = format!(
+                "local big = ('x'):rep(300000)\n\
+                 function event()\n\
+                 local con = sysbench.sql.driver():connect()\n\
+                 local stmt = con:prepare('SELECT')\n\
+                 con:bulk_insert_init('INSERT INTO t VALUES')\n\
+                 con:bulk_insert_next(big)\n\
+                 local rs = con:query('SELECT')\n\
+                 assert(rs:fetch_row()[1] == '7')\n\
+                 {between}\n\
+                 assert(rs:fetch_row()[1] == '7' and rs:fetch_row() == nil) end"
+            );
+            attempted_on(&source, Supply::Lent(Some(Box::<Server>::default())))
+        };
+        for harmless in ["", "con:bulk_insert_next('x')", "stmt:bind_param()"] {
+            assert_eq!(attempted(harmless), Attempt::Done, "{harmless}");
+        }
+        for freeing in [
+            "con:bulk_insert_next(big)",
+            "con:bulk_insert_done()",
+            "pcall(con.query, con, 'wrong')",
+            "stmt:close()",
+            "con:disconnect()",
+        ] {
+            let found = attempted(freeing);
+            let told = |why: &String| why.contains("x.lua:10: ") && why.contains("freed this");
+            assert!(matches!(&found, Attempt::Failed(why) if told(why)), "{freeing}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_statement_that_was_closed_is_forgotten() {
+        let source = "function event()\n\
+                      local stmt = sysbench.sql.driver():connect():prepare('SELECT')\n\
+                      stmt:close() stmt:close()\n\
+                      local ok, why = pcall(stmt.execute, stmt)\n\
+                      assert(not ok and tostring(why):find('was closed')) end";
+        let supply = Supply::Lent(Some(Box::<Server>::default()));
+        assert_eq!(attempted_on(source, supply), Attempt::Done);
     }
 
     #[test]

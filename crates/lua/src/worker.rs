@@ -34,7 +34,7 @@ pub(crate) fn start(shared: &Arc<Shared>, opt: &Opt, work: Work) -> Result<(), S
             if let Err(reason) = worked {
                 shared_too.fail(reason);
             }
-            shared_too.running.fetch_sub(1, Relaxed);
+            shared_too.thread_ended();
         };
         let spawned = thread::Builder::new().name(format!("script {tid}")).spawn(body);
         if let Err(error) = spawned {

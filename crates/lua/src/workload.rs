@@ -265,6 +265,8 @@ impl Events for Thread {
     }
 
     fn attempt(&mut self, counts: &mut Counted) -> Result<(), Failure> {
+        // What an event before this one caught is not why this one fails.
+        self.state.host.take_failure();
         let how = self.state.attempt(&self.event, self.index);
         *counts = self.count();
         match how {
@@ -287,6 +289,7 @@ impl Drop for Thread {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::Server;
 
     /// What is found in a script that requires another file, both in a folder of their own.
     fn found(script: &str, options: &[(&str, &str)]) -> Result<LuaFound, String> {
@@ -308,6 +311,24 @@ mod tests {
         assert_eq!(names, ["x.lua", "common.lua"]);
         assert!(found.prepare.unwrap().ends_with("/common.lua:2"));
         assert!(found.options.contains(&"rows".to_owned()));
+    }
+
+    #[test]
+    fn a_failure_that_an_event_caught_is_not_that_of_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.lua").display().to_string();
+        let script = "function thread_init() con = sysbench.sql.driver():connect() end\n\
+                      function event()\n\
+                      if con.error ~= 0 then error('no') end\n\
+                      pcall(con.query, con, 'wrong') end";
+        fs_err::write(&path, script).unwrap();
+        let shared = Arc::new(shared(&path, "run", &BTreeMap::new(), None).unwrap());
+        let script = Script { shared, unique: Arc::default() };
+        let mut events = script.start(0, Box::<Server>::default()).unwrap();
+        assert!(events.attempt(&mut Counted::default()).is_ok());
+        let failure = events.attempt(&mut Counted::default()).unwrap_err();
+        assert_eq!(failure.code(), SCRIPT);
+        assert!(failure.message().ends_with("x.lua:3: no"), "{}", failure.message());
     }
 
     #[test]

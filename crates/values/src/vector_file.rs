@@ -120,8 +120,10 @@ impl VectorFile {
         let distances = numbers(&distances, count).map_err(|error| self.refused(error))?;
         let of_query = |(rows, distances): (&[i64], &[f32])| {
             let limit = f64::from(distances[nearest - 1]) * (1.0 + tolerance);
-            let near = rows.iter().zip(distances).filter(|(_, far)| f64::from(**far) <= limit);
-            near.map(|(row, _)| row.unsigned_abs()).collect()
+            // The first ones count whatever their distance: one minus a cosine may be below zero.
+            let is_near = |place: usize| place < nearest || f64::from(distances[place]) <= limit;
+            let near = (0..known).filter(|place| is_near(*place));
+            near.map(|place| rows[place].unsigned_abs()).collect()
         };
         let queries = rows.chunks_exact(known).zip(distances.chunks_exact(known));
         Ok(Some(queries.map(of_query).collect()))

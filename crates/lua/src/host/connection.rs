@@ -10,8 +10,9 @@ use std::{
     time::Duration,
 };
 
-/// Of a success: columns of the result set, if there is one, and its rows. Of a failure: `false`,
-/// whether the event may be tried again, the number, the state and the message.
+/// Of a success: columns of the result set, if there is one, and its rows; `true` where a call that
+/// need not send anything did. Of a failure: `false`, whether the event may be tried again, the
+/// number, the state and the message.
 pub(super) type Five = (Value, Value, Value, Value, Value);
 
 /// Errors of Postgres after which an event is tried again: deadlock, a key that somebody else
@@ -31,7 +32,7 @@ pub(super) struct Connection {
     driver: Driver,
     index: usize,
     dialog: Option<Box<dyn Dialog>>,
-    /// By their numbers, from 1; nothing where a statement went with its connection.
+    /// By their numbers, from 1; nothing where a statement was closed or went with its connection.
     statements: Vec<Option<Statement>>,
     bulk: Option<Bulk>,
     lent: Lent,
@@ -123,11 +124,14 @@ impl Connection {
         let kinds: Vec<Kind> = kinds.collect();
         let known = self.statement(statement)?;
         known.kinds.clone_from(&kinds);
-        let bound = match known.number {
+        let number = known.number;
+        let bound = match number {
             Some(number) => self.dialog().and_then(|dialog| dialog.bind(number, &kinds)),
             None => Ok(()),
         };
         match bound {
+            // Postgres parses the statement now.
+            Ok(()) if number.is_some() && self.driver == Driver::Pgsql => Ok(sent()),
             Ok(()) => Ok(nothing()),
             Err(failure) => self.failed(lua, host, &failure),
         }
@@ -185,14 +189,14 @@ impl Connection {
         Ok(found.then_some(row))
     }
 
-    pub(super) fn close(&mut self, statement: usize) {
-        let known = statement.checked_sub(1).and_then(|at| self.statements.get(at)?.as_ref());
-        if let (Some(Statement { number: Some(number), .. }), Some(dialog)) =
-            (known, &mut self.dialog)
-        {
-            // A connection that is lost tells so at its next statement.
-            let _ = dialog.close(*number);
-        }
+    /// Forgets a statement; whether the server was told.
+    pub(super) fn close(&mut self, statement: usize) -> bool {
+        let place = statement.checked_sub(1).and_then(|at| self.statements.get_mut(at));
+        let number = place.and_then(Option::take).and_then(|known| known.number);
+        let (Some(number), Some(dialog)) = (number, &mut self.dialog) else { return false };
+        // A connection that is lost tells so at its next statement.
+        let _ = dialog.close(number);
+        true
     }
 
     pub(super) fn bulk_begin(&mut self, head: &[u8]) {
@@ -204,17 +208,19 @@ impl Connection {
             let reason = "`bulk_insert_next` comes before `bulk_insert_init`";
             return Err(mlua::Error::runtime(reason));
         };
-        match bulk.push(row) {
-            Some(sql) => self.query(lua, host, &sql),
-            None => Ok(nothing()),
-        }
+        let full = bulk.push(row);
+        self.send_rows(lua, host, full)
     }
 
     pub(super) fn bulk_end(&mut self, lua: &Lua, host: &Host) -> mlua::Result<Five> {
-        match self.bulk.take().and_then(|mut bulk| bulk.take()) {
-            Some(sql) => self.query(lua, host, &sql),
-            None => Ok(nothing()),
-        }
+        let rest = self.bulk.take().and_then(|mut bulk| bulk.take());
+        self.send_rows(lua, host, rest)
+    }
+
+    fn send_rows(&mut self, lua: &Lua, host: &Host, sql: Option<Vec<u8>>) -> mlua::Result<Five> {
+        let Some(sql) = sql else { return Ok(nothing()) };
+        let told = self.query(lua, host, &sql)?;
+        Ok(if told.0.is_nil() { sent() } else { told })
     }
 
     fn dialog(&mut self) -> Result<&mut Box<dyn Dialog>, Failure> {
@@ -316,11 +322,15 @@ fn disconnected() -> Failure {
 }
 
 fn gone() -> mlua::Error {
-    mlua::Error::runtime("the prepared statement belongs to a connection that was closed")
+    mlua::Error::runtime("the prepared statement was closed, or had a connection that was closed")
 }
 
 fn nothing() -> Five {
     (Value::Nil, Value::Nil, Value::Nil, Value::Nil, Value::Nil)
+}
+
+fn sent() -> Five {
+    (Value::Boolean(true), Value::Nil, Value::Nil, Value::Nil, Value::Nil)
 }
 
 fn argument<'a>(

@@ -199,8 +199,7 @@ fn statements(lua: &Lua, table: &Table, host: &Rc<Host>) -> mlua::Result<()> {
     table.set("fetch", fetch)?;
     let own = Rc::clone(host);
     let close = lua.create_function(move |_, (id, number): (usize, usize)| {
-        own.connection(id)?.close(number);
-        Ok(())
+        Ok(own.connection(id)?.close(number))
     })?;
     table.set("close", close)
 }

@@ -48,6 +48,15 @@ fn vectors_whose_angles_are_compared_are_as_long_as_each_other() {
 }
 
 #[test]
+fn the_nearest_count_also_where_rounding_makes_their_distance_negative() {
+    for odd in [-6e-8, f32::NAN] {
+        let file = file("angular", &[odd, 0.5, 1.0]);
+        let known = VectorFile::look(file.path()).unwrap();
+        assert_eq!(known.nearest(1, 1, 1e-6).unwrap().unwrap(), [[1]], "{odd}");
+    }
+}
+
+#[test]
 fn what_is_no_such_file_is_refused_by_name() {
     let check = |path: &Path, part: &str| {
         let said = VectorFile::look(path).unwrap_err().to_string();
