@@ -5,7 +5,7 @@ use crate::{
     check::{MODE, mode_named},
     draft::DraftPhase,
     error::{Error, Location},
-    limits::{self, CONNECTIONS_MAX, Rate, SECONDS_MAX},
+    limits::{self, CONNECTIONS_MAX, COUNT_MAX, Rate, SECONDS_MAX},
     preset,
     wire::numbers::Limits,
 };
@@ -13,9 +13,10 @@ use model::{
     Levels, Parameters,
     experiment::{Design, Factor},
     expression::Expression,
+    number::counted,
     plan::{Phase, PhaseKind, Settle},
     schema::Table,
-    script::{Role, Script},
+    script::{End, Role, Script},
     workload::{Arrival, Mode},
 };
 use std::collections::BTreeMap;
@@ -32,7 +33,7 @@ pub(crate) fn phases(draft: &Draft) -> Result<Vec<Phase>, Error> {
     let mut phases: Vec<Phase> = Vec::new();
     let mut names: BTreeMap<String, usize> = BTreeMap::new();
     for entry in &draft.phases {
-        for levels in cells(draft, entry) {
+        for levels in cells(draft, entry)? {
             let mut phase = phase(draft, entry, levels)?;
             if let Some(other) = names.get(&phase.name) {
                 match phase.kind {
@@ -47,9 +48,22 @@ pub(crate) fn phases(draft: &Draft) -> Result<Vec<Phase>, Error> {
                 .map_err(|error| error.at(draft.places.of(&["suite"])))?;
             names.insert(phase.name.clone(), phases.len());
             phases.push(phase);
+            check_count(draft, phases.len())?;
         }
     }
     Ok(phases)
+}
+
+/// Refuses more phases than can be planned at once.
+fn check_count(draft: &Draft, phases: usize) -> Result<(), Error> {
+    if phases as u64 <= COUNT_MAX {
+        return Ok(());
+    }
+    let reason = format!(
+        "the levels of the factors make more than {COUNT_MAX} phases, the most that can be \
+         planned: give them fewer levels, or write several experiments"
+    );
+    Err(Error::Invalid { place: draft.places.of(&["factors"]), reason })
 }
 
 fn named_twice(draft: &Draft, name: &str) -> Error {
@@ -64,10 +78,10 @@ fn numbered(stem: &str, taken: &BTreeMap<String, usize>) -> String {
 }
 
 /// The combinations of levels that this entry is executed at.
-fn cells(draft: &Draft, entry: &DraftPhase) -> Vec<Levels> {
+fn cells(draft: &Draft, entry: &DraftPhase) -> Result<Vec<Levels>, Error> {
     let mut cells = vec![Levels::new()];
     if entry.suite.kind == PhaseKind::Settle {
-        return cells;
+        return Ok(cells);
     }
     let workload = &draft.workloads[entry.workload];
     let parameters = draft.parameter_factors();
@@ -83,6 +97,7 @@ fn cells(draft: &Draft, entry: &DraftPhase) -> Vec<Levels> {
     let modes = draft.experiment.factors.iter();
     let modes = modes.filter(|one| one.name == MODE && entry.suite.kind == PhaseKind::Measure);
     for Factor { name, levels } in parameters.chain(modes).chain(clients) {
+        check_count(draft, cells.len().saturating_mul(levels.len()))?;
         let with = |cell: &Levels, level: &String| {
             let mut cell = cell.clone();
             cell.insert(name.clone(), level.clone());
@@ -93,7 +108,7 @@ fn cells(draft: &Draft, entry: &DraftPhase) -> Vec<Levels> {
             .flat_map(|cell| levels.iter().map(move |level| with(cell, level)))
             .collect();
     }
-    cells
+    Ok(cells)
 }
 
 /// One entry at one combination of levels.
@@ -127,6 +142,9 @@ fn phase(draft: &Draft, entry: &DraftPhase, levels: Levels) -> Result<Phase, Err
     check_length(draft, entry, seconds)?;
     if executes(suite.kind) {
         check_rates(draft, entry, &script, seconds)?;
+    }
+    if suite.kind == PhaseKind::Measure && draft.experiment.design == Design::Interleaved {
+        check_pieces(entry, &script, draft.experiment.rounds)?;
     }
     Ok(Phase {
         name: name(draft, entry, &levels),
@@ -181,6 +199,31 @@ fn check_rates(
             _ => format!("the role `{}` of {of_phase}", role.name),
         };
         rate.check(&who).map_err(|error| error.at(place()))?;
+    }
+    Ok(())
+}
+
+/// Refuses roles with less to do than there are rounds, into which the interleaved design cuts their
+/// work: some would have nothing to do.
+fn check_pieces(entry: &DraftPhase, script: &Script, rounds: u32) -> Result<(), Error> {
+    for role in &script.roles {
+        let (amount, what) = match role.end {
+            End::Operations(operations) => (operations, "operation"),
+            End::Rows(rows) => (rows, "row"),
+            End::Seconds(seconds) => (seconds, "second"),
+            End::Stretch | End::With(_) | End::Others => continue,
+        };
+        if amount < u64::from(rounds) {
+            let reason = format!(
+                "the role `{}` of the phase `{}` ends after {}, of which each of {rounds} rounds \
+                 needs one: lower `rounds`, or give the role more to do",
+                role.name,
+                entry.suite.name,
+                counted(amount, what)
+            );
+            let place = Location { file: script.source.clone(), line: None };
+            return Err(Error::Invalid { place, reason });
+        }
     }
     Ok(())
 }

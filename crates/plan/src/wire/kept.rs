@@ -41,6 +41,9 @@ fn check_statement(statement: &Statement, known: &BTreeSet<&str>) -> Result<(), 
     for draw in &statement.draws {
         check_value(&draw.value, known).under(&draw.name).under("draw")?;
     }
+    for draw in &statement.row_draws {
+        check_value(&draw.value, known).under(&draw.name).under("row_draw")?;
+    }
     for (index, arg) in statement.args.iter().enumerate() {
         check_value(&arg.value, known).under(index).under("args")?;
     }

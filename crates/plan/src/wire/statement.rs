@@ -21,6 +21,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use toml::Spanned;
+use values::generator::Sampler;
 
 /// Values in all rows of one statement, at most.
 const TEXT_VALUES_MAX: i64 = 1_000_000;
@@ -100,10 +101,10 @@ impl WireStatement {
         names: &mut BTreeSet<String>,
     ) -> Result<Statement, Fault> {
         self.keys_fit()?;
-        let own_draws = draws(self.draw, numbers).under("draw")?;
+        let own_draws = draws(self.draw, numbers, names).under("draw")?;
         names.extend(own_draws.iter().map(|draw| draw.name.clone()));
         let table = if self.in_turn { TableChoice::Same } else { TableChoice::Fresh };
-        let row_draws = draws(self.row_draw, numbers).under("row_draw")?;
+        let row_draws = draws(self.row_draw, numbers, names).under("row_draw")?;
         // Other statements have other rows.
         let names = &mut names.clone();
         names.extend(row_draws.iter().map(|draw| draw.name.clone()));
@@ -269,10 +270,13 @@ fn check_marks(dialect: &str, text: &str, statement: &Statement) -> Result<(), F
     Ok(())
 }
 
+/// Named values in their order; `before` has the names of those that they may refer to as well.
 pub(super) fn draws(
     wire: Ordered<WireGenerator>,
     numbers: Numbers<'_>,
+    before: &BTreeSet<String>,
 ) -> Result<Vec<Draw>, Fault> {
+    let mut known = before.clone();
     let mut draws: Vec<Draw> = Vec::new();
     for (name, value) in wire.0 {
         let value = value.argument(numbers).under(&name)?;
@@ -281,9 +285,26 @@ pub(super) fn draws(
             return Err(Fault::invalid(reason)).under(&name);
         }
         let value = value.value;
+        refers(&value, &known).under(&name)?;
+        if varies_in_length(&value) {
+            let reason = "a time, a filler or a decimal is made where it is used; write it there";
+            return Err(Fault::invalid(reason)).under(&name);
+        }
+        known.insert(name.clone());
         draws.push(Draw { name, value });
     }
     Ok(draws)
+}
+
+/// Whether a value is text of a length that varies, which no connection keeps.
+fn varies_in_length(value: &Value) -> bool {
+    match value {
+        Value::Now | Value::Decimal { .. } => true,
+        Value::Drawn(generator) => {
+            matches!(generator.sampler(0), Sampler::Filler(_) | Sampler::Texts(_))
+        }
+        _ => false,
+    }
 }
 
 /// A value refers only to draws that come before it.

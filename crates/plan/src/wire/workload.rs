@@ -302,7 +302,8 @@ impl WireOp {
         let transaction = self.transaction.as_ref();
         let transaction = transaction.map(|one| numbers.holds(one, "transaction")).transpose();
         let transaction = transaction.under("transaction")?.unwrap_or(false);
-        let draws = draws(std::mem::take(&mut self.draw), numbers).under("draw")?;
+        let draws =
+            draws(std::mem::take(&mut self.draw), numbers, &BTreeSet::new()).under("draw")?;
         let of_op: BTreeSet<String> = draws.iter().map(|draw| draw.name.clone()).collect();
         let mut names = of_op.clone();
         let mut statements: Vec<Statement> = Vec::new();
@@ -317,6 +318,11 @@ impl WireOp {
             let statement = statement.check(numbers, source, &mut names);
             let statement = statement.and_then(|one| in_turn(one, statements.last()));
             statements.push(statement.under(index).under("statement")?);
+        }
+        if statements.first().is_some_and(|first| first.table == TableChoice::Same) {
+            let reason = "no statement is before this one, whose table would be the `same`; write \
+                          `fresh` or `connection`";
+            return Err(Fault::invalid(reason)).under("table").under(0).under("statement");
         }
         Ok(Op { name: self.name, weight, transaction, draws, statements })
     }

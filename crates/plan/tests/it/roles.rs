@@ -183,6 +183,30 @@ fn mistakes_in_roles_are_named() {
 }
 
 #[test]
+fn the_work_of_a_role_is_enough_for_every_round() {
+    let message = |end: &str, keys: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let workload = format!(
+            "help = \"h\"\nschema = \"sbtest\"\n[[op]]\nname = \"x\"\nsql = \"SELECT 1\"\n\
+             [[role]]\nname = \"r\"\nops = [\"x\"]\nend = {{ {end} }}\n"
+        );
+        fs_err::write(folder.path().join("own.toml"), workload).unwrap();
+        let text = EXPERIMENT.replace("design = \"classic\"", keys);
+        let planned = draft(folder.path(), &text)
+            .and_then(|draft| plan::plan(&draft, &catalog(), &Host).map(|_| String::new()));
+        planned.unwrap_or_else(|error| error.to_string())
+    };
+    let ends = "the role `r` of the phase `own` ends after 1 second, of which each of 2 rounds needs \
+                one: lower `rounds`, or give the role more to do";
+    let got = message("seconds = 1", "");
+    assert!(got.contains("own.toml`: ") && got.ends_with(ends), "{got}");
+    assert!(message("operations = 2", "rounds = 3").contains("ends after 2 operations"));
+    assert_eq!(message("seconds = 1", "rounds = 1"), "");
+    assert_eq!(message("operations = 2", ""), "");
+    assert_eq!(message("operations = 1", "design = \"classic\""), "", "it is not cut");
+}
+
+#[test]
 fn mistakes_with_kept_values_are_named() {
     let with = |old: &str, new: &str| {
         assert!(TWO.contains(old), "{old}");

@@ -133,6 +133,31 @@ fn transactions_and_turns_of_the_users_own_are_checked() {
     check_workload("repeat", &twice, its);
     let first = op("[[op.statement]]\nin_turn = true\nsql = \"SELECT 1\"");
     check_workload("first", &first, "own.toml:6`: `in_turn` needs a statement before it");
+    let same = op("[[op.statement]]\nsql = \"SELECT 1\"\ntable = \"same\"");
+    check_workload("no table before", &same, "own.toml:7`: no statement is before this one");
+}
+
+#[test]
+fn draws_of_the_users_own_are_checked() {
+    let draws = |text: &str| op(&format!("{text}\nsql = \"SELECT ?\"\nargs = [{{ draw = \"a\" }}]"));
+    let one = draws("draw.a = { integer = 1 }");
+    check_workload("one", &one, "");
+    let sum = draws("draw.b = { integer = 1 }\ndraw.a = { draw = \"b\", plus = 1 }");
+    check_workload("of one before", &sum, "");
+    let later = draws("draw.a = { draw = \"b\" }\ndraw.b = { integer = 1 }");
+    check_workload("of a later one", &later, "own.toml:5`: unknown draw `b`; there is none");
+    let where_used = "own.toml:5`: a time, a filler or a decimal is made where it is used";
+    for varying in ["now = true", "filler = [1, 2]", "timestamp = [\"2026-01-01\", \"now\"]"] {
+        check_workload(varying, &draws(&format!("draw.a = {{ {varying} }}")), where_used);
+    }
+    let rows = |value: &str| {
+        let sql = "sql = \"INSERT INTO {table} (k) VALUES {rows}\"\nrows_per_statement = 2";
+        op(&format!("{sql}\nrow_draw.a = {{ {value} }}\nargs = [{{ draw = \"a\" }}]"))
+    };
+    check_workload("row", &rows("uniform = [1, 2]"), "");
+    check_workload("row of another", &rows("draw = \"b\""), "own.toml:7`: unknown draw `b`");
+    let kept = "own.toml:4`: unknown captured value `b`; there is none";
+    check_workload("row of a kept value", &rows("captured = \"b\""), kept);
 }
 
 #[test]
