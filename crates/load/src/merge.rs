@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::program::{Part, Roles};
-use crate::recorder::{Histogram, Tally, percentiles};
+use crate::recorder::{Histogram, Latencies, Tally, percentiles};
 use crate::worker::Start;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
@@ -20,22 +20,19 @@ pub(crate) fn report(
 ) -> Result<StretchReport, Error> {
     let start_ns = start.start_ns.load(Ordering::Acquire);
     let (mut all, mut open): (Option<Tally>, bool) = (None, false);
-    let (mut ops, mut service, mut response) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut ops, mut all_latencies) = (Vec::new(), Vec::new());
     for (index, part) in roles.parts.iter().enumerate() {
         let Some(merged) = merged(index, start, tallies) else { continue };
         merged.check();
+        let latencies = start.peers.latencies(index);
         let first = ops.len();
         for op in (0..part.program.ops.len()).filter(|op| part.program.weight_of(*op) > 0) {
-            ops.push(op_report(part, op, &merged)?);
+            ops.push(op_report(part, op, &merged, &latencies)?);
         }
         let recorded: u64 = ops.iter().skip(first).map(|op: &OpReport| op.count).sum();
         assert_eq!(recorded, merged.succeeded, "every success is in one histogram");
-        open |= !merged.recorder.response.is_empty();
-        service.extend(merged.recorder.service.iter().cloned());
-        // A closed role beside an open one: its response times are its service times.
-        let responses = [&merged.recorder.response, &merged.recorder.service];
-        let responses = responses.into_iter().find(|histograms| !histograms.is_empty());
-        response.extend(responses.into_iter().flatten().cloned());
+        open |= !latencies.response.is_empty();
+        all_latencies.push(latencies);
         match &mut all {
             Some(all) => all.add(&merged),
             None => all = Some(merged),
@@ -49,9 +46,12 @@ pub(crate) fn report(
         // Percentiles of many buckets are millions of instructions, which are in the client's cost.
         [only] => (only.service_us, only.response_us),
         _ => {
-            let service_us = together(&service)?.unwrap_or_default();
-            let response_us = if open { together(&response)? } else { None };
-            (service_us, response_us.unwrap_or(service_us))
+            let service_us = together(all_latencies.iter().map(|one| &one.service[..]))?;
+            let response_us = match open {
+                true => together(all_latencies.iter().map(Latencies::responses))?,
+                false => service_us,
+            };
+            (service_us, response_us)
         }
     };
     Ok(StretchReport {
@@ -92,8 +92,7 @@ fn lost(tallies: &[Box<Tally>]) -> Option<ErrorCount> {
 
 /// What one connection did.
 fn share(tally: &Tally) -> ClientShare {
-    let service_ns: f64 = tally.recorder.service.iter().map(Histogram::total_ns).sum();
-    ClientShare { succeeded: tally.succeeded, service_seconds: service_ns / 1e9 }
+    ClientShare { succeeded: tally.succeeded, service_seconds: tally.service_ns as f64 / 1e9 }
 }
 
 /// The connections of one role together; `None` if there are none.
@@ -107,7 +106,12 @@ fn merged(part: usize, start: &Start, tallies: &[Box<Tally>]) -> Option<Tally> {
     Some(all)
 }
 
-fn op_report(part: &Part, index: usize, all: &Tally) -> Result<OpReport, Error> {
+fn op_report(
+    part: &Part,
+    index: usize,
+    all: &Tally,
+    latencies: &Latencies,
+) -> Result<OpReport, Error> {
     let program = &part.program;
     let mut report = OpReport { role: program.role.clone(), ..OpReport::default() };
     if let Some(op) = program.ops.get(index) {
@@ -133,9 +137,9 @@ fn op_report(part: &Part, index: usize, all: &Tally) -> Result<OpReport, Error> 
             report.rows_changed = all.rows_changed;
         }
     }
-    let Some(service) = all.recorder.service.get(index) else { return Ok(report) };
+    let Some(service) = latencies.service.get(index) else { return Ok(report) };
     let service = hdr(service)?;
-    let response = all.recorder.response.get(index).map(hdr).transpose()?;
+    let response = latencies.response.get(index).map(hdr).transpose()?;
     report.count = service.len();
     report.service_us = percentiles(&service);
     report.response_us = response.as_ref().map_or(report.service_us, percentiles);
@@ -144,12 +148,11 @@ fn op_report(part: &Part, index: usize, all: &Tally) -> Result<OpReport, Error> 
     Ok(report)
 }
 
-/// Percentiles over all operations; `None` if nothing of the kind is recorded.
-fn together(histograms: &[Histogram]) -> Result<Option<Percentiles>, Error> {
-    let Some((first, others)) = histograms.split_first() else { return Ok(None) };
-    let mut all = first.clone();
-    others.iter().for_each(|other| all.merge(other));
-    Ok(Some(percentiles(&hdr(&all)?)))
+/// Percentiles over all operations of all roles; zeros if nothing is recorded.
+fn together<'a>(roles: impl Iterator<Item = &'a [Histogram]>) -> Result<Percentiles, Error> {
+    let mut all = Histogram::new();
+    roles.flatten().for_each(|histogram| all.merge(histogram));
+    Ok(percentiles(&hdr(&all)?))
 }
 
 fn hdr(histogram: &Histogram) -> Result<hdrhistogram::Histogram<u64>, Error> {
@@ -170,13 +173,14 @@ mod tests {
     use super::*;
     use crate::recorder::{Recorder, RecorderShape};
     use crate::wire::{Failure, FailureKind};
+    use std::sync::Arc;
 
     #[test]
     fn a_lost_connection_is_counted_whatever_its_code_is() {
         let tally = |kind: FailureKind| {
             let (open, by_operation) = (false, false);
             let shape = RecorderShape { ops: 1, open, by_operation, interval_ms: 1000 };
-            let mut tally = Tally::new(Recorder::new(shape));
+            let mut tally = Tally::new(Recorder::new(shape, Arc::new(Latencies::new(1, open))));
             tally.error(&Failure::new(kind, "57P01", "terminating connection"));
             Box::new(tally)
         };

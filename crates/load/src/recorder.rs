@@ -1,26 +1,27 @@
-//! What one worker remembers of a stretch: histograms per operation and counters per interval.
+//! What workers remember of a stretch: histograms per operation and counters per interval.
 //!
 //! Everything is allocated before the start barrier and merged after the end.
 
 mod detail;
 mod histogram;
+mod latencies;
 mod series;
 mod tally;
 
 pub use detail::{Detail, OpSeries};
 pub use histogram::{Histogram, LATENCY_NS_MAX};
+pub use latencies::{Latencies, OWN_MAX};
 pub use series::Series;
 pub use tally::Tally;
 
 use model::drive::Percentiles;
+use std::sync::Arc;
 
 /// Histograms and intervals of one connection.
 #[derive(Debug, Clone)]
 pub struct Recorder {
-    /// From send to reply, per operation.
-    pub service: Vec<Histogram>,
-    /// From the intended start to the reply, per operation; empty in a closed loop.
-    pub response: Vec<Histogram>,
+    /// Latencies, perhaps with those of other connections.
+    pub latencies: Arc<Latencies>,
     /// More about each operation; empty where it would tell nothing that the totals do not.
     pub details: Vec<Detail>,
     /// Counters per interval.
@@ -41,22 +42,16 @@ pub struct RecorderShape {
 }
 
 impl Recorder {
-    /// An empty recorder.
-    pub fn new(shape: RecorderShape) -> Self {
+    /// A recorder that has recorded nothing; `latencies` are of at least as many operations.
+    pub fn new(shape: RecorderShape, latencies: Arc<Latencies>) -> Self {
         let RecorderShape { ops, open, by_operation, interval_ms } = shape;
-        let histograms = |n| (0..n).map(|_| Histogram::new()).collect();
         let detailed = open || by_operation || ops > 1;
         let series = || match by_operation {
             true => OpSeries::new(interval_ms),
             false => OpSeries::none(),
         };
         let details = (0..if detailed { ops } else { 0 }).map(|_| Detail::new(series()));
-        Self {
-            service: histograms(ops),
-            response: histograms(if open { ops } else { 0 }),
-            details: details.collect(),
-            series: Series::new(interval_ms),
-        }
+        Self { latencies, details: details.collect(), series: Series::new(interval_ms) }
     }
 
     /// The first intervals begin at `start_ns`.
@@ -72,14 +67,9 @@ impl Recorder {
         self.series.finish();
     }
 
-    /// Adds what another connection recorded of the same operations, but for the common series.
+    /// Adds what another connection recorded of the same operations, but for the common series and
+    /// the latencies.
     pub fn merge(&mut self, other: &Self) {
-        for (mine, theirs) in self.service.iter_mut().zip(&other.service) {
-            mine.merge(theirs);
-        }
-        for (mine, theirs) in self.response.iter_mut().zip(&other.response) {
-            mine.merge(theirs);
-        }
         for (mine, theirs) in self.details.iter_mut().zip(&other.details) {
             mine.merge(theirs);
         }

@@ -396,12 +396,13 @@ fn coded<T: Coded>(dialect: &str, program: &Program, pairing: Pairing<'_>) -> T 
 
 /// A tally for so many operations.
 fn tally(ops: usize, pairing: Pairing<'_>, start: &Start) -> Tally {
-    Tally::new(Recorder::new(RecorderShape {
+    let shape = RecorderShape {
         ops,
         open: pairing.peer.schedule.is_open(),
         by_operation: pairing.peer.paired,
         interval_ms: start.stretch.interval_ms,
-    }))
+    };
+    Tally::new(Recorder::new(shape, Arc::clone(&pairing.peer.latencies)))
 }
 
 /// Prepares the statements of a program in place of those of the one before.

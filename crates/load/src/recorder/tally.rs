@@ -12,13 +12,15 @@ use model::workload::Class;
 ///
 /// Identities, asserted at the end of every stretch:
 /// - `scheduled = succeeded + failed + dropped`
-/// - the counts of all service histograms sum up to `succeeded`
+/// - the counts of all service histograms of a role sum up to `succeeded` of its connections
 #[derive(Debug, Clone)]
 pub struct Tally {
     /// Operations that were due: begun, or dropped.
     pub scheduled: u64,
     /// Operations that did all their statements, perhaps after retries.
     pub succeeded: u64,
+    /// Their service times together, nanoseconds.
+    pub service_ns: u64,
     /// Those of them that were rolled back on purpose.
     pub rolled_back: u64,
     /// Operations that were begun and given up.
@@ -65,6 +67,7 @@ impl Tally {
         Self {
             scheduled: 0,
             succeeded: 0,
+            service_ns: 0,
             rolled_back: 0,
             failed: 0,
             dropped: 0,
@@ -158,6 +161,7 @@ impl Tally {
     pub fn add(&mut self, other: &Self) {
         self.scheduled += other.scheduled;
         self.succeeded += other.succeeded;
+        self.service_ns += other.service_ns;
         self.rolled_back += other.rolled_back;
         self.failed += other.failed;
         self.dropped += other.dropped;

@@ -217,7 +217,8 @@ impl<'a, T: Transaction> Execution<'a, T> {
         self.errors_in_a_row = 0;
         self.attempts = 0;
         let service = self.now - self.started;
-        if let Some(histogram) = tally.recorder.service.get_mut(self.op) {
+        tally.service_ns += service;
+        if let Some(histogram) = tally.recorder.latencies.service.get(self.op) {
             histogram.record(service);
         }
         if self.detailed {

@@ -8,13 +8,15 @@
 use crate::arrival::{Limit, Schedule};
 use crate::clock::Clock;
 use crate::program::{Part, Roles};
+use crate::recorder::{Latencies, OWN_MAX};
 use crate::transaction::{Kept, Member};
 use model::drive::{Stretch, StretchEnd};
 use model::script::End;
+use std::collections::BTreeMap;
 use std::hint::spin_loop;
-use std::sync::OnceLock;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, Thread};
 
 /// Looks at the partner before a connection parks: about a microsecond, as long as a wake-up takes.
@@ -41,6 +43,8 @@ pub(crate) struct Peer {
     pub(crate) paired: bool,
     /// Intended starts.
     pub(crate) schedule: Schedule,
+    /// Where it records its latencies, perhaps with others of its role.
+    pub(crate) latencies: Arc<Latencies>,
     partner: Option<Partner>,
     /// Whether it ends when its partner has ended and both did the same number of operations; where
     /// the partner ends by time, it may be ahead by one more than the lead.
@@ -62,6 +66,9 @@ pub(crate) struct Peer {
     thread: OnceLock<Thread>,
 }
 
+/// Where the connections of each role record latencies, by the first connection that does.
+type Shared = BTreeMap<(usize, u32), Arc<Latencies>>;
+
 #[derive(Debug, Clone, Copy)]
 struct Partner {
     peer: usize,
@@ -72,12 +79,13 @@ impl Peers {
     /// The peers of `connections` connections.
     pub(crate) fn new(roles: &Roles, stretch: &Stretch, connections: u32) -> Self {
         let places: Vec<(usize, u32)> = (0..connections).map(|index| roles.place(index)).collect();
+        let mut shared = Shared::new();
         let mut peers: Vec<Peer> = places
             .iter()
             .filter_map(|(part, index)| {
                 let all = places.iter().filter(|(other, _)| other == part).count();
                 let member = Member { index: *index, clients: all as u32 };
-                Some(Peer::new(*part, member, roles.parts.get(*part)?, stretch))
+                Some(Peer::new(*part, member, roles.parts.get(*part)?, stretch, &mut shared))
             })
             .collect();
         for peer in 0..peers.len() {
@@ -93,6 +101,19 @@ impl Peers {
         self.peers.get(index as usize)
     }
 
+    /// What all connections of a role recorded.
+    pub(crate) fn latencies(&self, part: usize) -> Latencies {
+        let of_the_part = || self.peers.iter().filter(move |peer| peer.part == part);
+        let all = of_the_part()
+            .next()
+            .map(|peer| Latencies::new(peer.latencies.service.len(), peer.schedule.is_open()));
+        let mut all = all.unwrap_or_else(|| Latencies::new(0, false));
+        // The others share those of these.
+        let with_own = of_the_part().filter(|peer| peer.member.index < OWN_MAX);
+        with_own.for_each(|peer| all.merge(&peer.latencies));
+        all
+    }
+
     /// The view of connection `number`, which belongs to the calling thread.
     pub(crate) fn pairing(&self, number: u32) -> Option<Pairing<'_>> {
         let peer = self.peer(number)?;
@@ -104,7 +125,7 @@ impl Peers {
 }
 
 impl Peer {
-    fn new(part: usize, member: Member, of: &Part, stretch: &Stretch) -> Self {
+    fn new(part: usize, member: Member, of: &Part, stretch: &Stretch, shared: &mut Shared) -> Self {
         let own = match of.end {
             End::Operations(operations) | End::Rows(operations) => {
                 Some(StretchEnd::Operations(operations))
@@ -119,12 +140,17 @@ impl Peer {
             (Some(own), StretchEnd::Roles) => Limit::new(own),
             (Some(_), end) => Limit::new(end),
         };
+        let schedule = Schedule::new(of.arrival, stretch.seed, member);
+        let latencies = shared
+            .entry((part, member.index % OWN_MAX))
+            .or_insert_with(|| Arc::new(Latencies::new(of.program.ops.len(), schedule.is_open())));
         Self {
             part,
             member,
             limit,
             paired: !of.program.role.is_empty(),
-            schedule: Schedule::new(of.arrival, stretch.seed, member),
+            latencies: Arc::clone(latencies),
+            schedule,
             partner: None,
             follows: false,
             stopped_by_others: false,

@@ -13,6 +13,7 @@ use crate::recorder::{Recorder, RecorderShape, Tally};
 use crate::transaction::{Coded, Declared, Transaction};
 use crate::wire::{Answer, Client, Draft, Failure, FailureKind, Row, Session, Sql};
 use model::drive::{Argument, Stretch, StretchEnd, Target, TracedStatement};
+use std::sync::Arc;
 use values::Random;
 
 /// Executes a stretch of the only role of `roles`, which is declared, on a connection of its own
@@ -67,7 +68,7 @@ fn told<C: Client, T: Transaction>(
     let mut tracing = Tracing::new(&mut client, program);
     let (ops, interval_ms) = (program.ops.len(), stretch.interval_ms);
     let shape = RecorderShape { ops, open: false, by_operation: false, interval_ms };
-    let mut tally = Tally::new(Recorder::new(shape));
+    let mut tally = Tally::new(Recorder::new(shape, Arc::clone(&pairing.peer.latencies)));
     let random = Random::new(stretch.seed, 0);
     let mut execution = Execution::new(program, pairing, transaction, random);
     let mut clock = Monotonic;

@@ -109,7 +109,7 @@ impl<T: Transaction> Execution<'_, T> {
     pub(super) fn record_more(&mut self, service: u64, tally: &mut Tally) {
         let response = if self.open { self.now - self.intended } else { service };
         // There is none in a closed loop.
-        if let Some(histogram) = tally.recorder.response.get_mut(self.op) {
+        if let Some(histogram) = tally.recorder.latencies.response.get(self.op) {
             histogram.record(response);
         }
         let (read, changed) = self.rows(tally);

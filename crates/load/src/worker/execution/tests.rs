@@ -10,6 +10,7 @@ use crate::worker::Peers;
 use model::drive::{Assignment, Stretch, StretchEnd, Target};
 use model::script::{Advance, Draw as ModelDraw, Op as ModelOp, Value};
 use model::workload::{Mode, TableChoice};
+use std::sync::Arc;
 use values::generator::{Filler, Integer, Template, Timestamp, Uniform, Zipf};
 
 mod kept;
@@ -179,11 +180,11 @@ fn executed(
     let (ops, interval_ms) = (program.ops.len(), stretch.interval_ms);
     let open = schedule.is_open();
     let shape = RecorderShape { ops, open, by_operation: false, interval_ms };
-    let mut tally = Tally::new(Recorder::new(shape));
     let random = Random::new(stretch.seed, 0);
     let counters = vec![0; program.sequences.len()];
     let peers = Peers::new(&roles, stretch, 2);
     let pairing = peers.pairing(0).unwrap();
+    let mut tally = Tally::new(Recorder::new(shape, Arc::clone(&pairing.peer.latencies)));
     let declared = Declared::new(program, pairing.kept, pairing.peer.member, counters);
     let timing = Timing { schedule, limit: Limit::new(stretch.end), start_ns: clock.now };
     Execution::new(program, pairing, declared, random).execute(client, clock, timing, &mut tally);
@@ -210,7 +211,7 @@ fn a_closed_stretch_executes_its_operations_and_counts_them() {
     // The clock is read once at the start, and once per operation.
     assert_eq!(clock.now, 5_000_000 + 2501 * 1000);
     assert_eq!(tally.end_ns, clock.now);
-    assert_eq!(tally.recorder.service[0].to_hdr().unwrap().len(), 2500);
+    assert_eq!(tally.recorder.latencies.service[0].to_hdr().unwrap().len(), 2500);
     let operations: Vec<u64> =
         tally.recorder.series.intervals().iter().map(|interval| interval.operations).collect();
     assert_eq!(operations, [2500]);
@@ -325,7 +326,7 @@ fn a_deadlock_restarts_the_whole_operation() {
     assert_eq!((tally.retries, tally.reads, tally.others), (1, 3, 3));
     assert_eq!((tally.errors[0].code.as_str(), tally.errors[0].count), ("E1", 1));
     // Its latency runs on: two readings of the clock, one at the error and one at the end.
-    assert_eq!(tally.recorder.service[0].to_hdr().unwrap().max(), 2000);
+    assert_eq!(tally.recorder.latencies.service[0].to_hdr().unwrap().max(), 2000);
 }
 
 #[test]
@@ -366,7 +367,7 @@ fn an_open_loop_keeps_its_schedule_when_it_can() {
     let tally = executed(&paced(point_query(), 1000.0), &stretch, &mut client, &mut clock);
     assert_eq!((tally.scheduled, tally.succeeded, tally.dropped), (1000, 1000, 0));
     assert_eq!(tally.late, 0);
-    let response = tally.recorder.response[0].to_hdr().unwrap();
+    let response = tally.recorder.latencies.response[0].to_hdr().unwrap();
     assert_eq!(response.len(), 1000);
     assert!(response.max() < 300_000, "{}", response.max());
 }
@@ -382,8 +383,8 @@ fn an_overloaded_open_loop_drops_and_aborts_nothing() {
     assert_eq!((tally.succeeded, tally.failed, tally.dropped), (499, 0, 501));
     assert!(tally.late > 490, "{}", tally.late);
     // The service time knows nothing of the wait; the response time does.
-    assert!(tally.recorder.service[0].to_hdr().unwrap().max() < 2_010_000);
-    assert!(tally.recorder.response[0].to_hdr().unwrap().max() > 490_000_000);
+    assert!(tally.recorder.latencies.service[0].to_hdr().unwrap().max() < 2_010_000);
+    assert!(tally.recorder.latencies.response[0].to_hdr().unwrap().max() > 490_000_000);
     assert!(tally.lag_ns_max > 490_000_000);
 }
 

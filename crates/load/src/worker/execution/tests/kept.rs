@@ -43,7 +43,7 @@ fn the_time_of_what_is_looked_up_now_and_then_is_not_the_operations() {
     assert_eq!(client.log, ["MAX", "SELECT 77", "SELECT 77", "SELECT 77", "MAX", "SELECT 77"]);
     // Each reading of the clock takes 1 us, which two of around MAX add to its operation; what is
     // between them is not counted.
-    let times = tally.recorder.service[0].to_hdr().unwrap();
+    let times = tally.recorder.latencies.service[0].to_hdr().unwrap();
     assert_eq!([times.count_between(900, 1100), times.count_between(1900, 2100)], [2, 2]);
     assert_eq!(times.max() / 1000, 2);
 }
