@@ -93,6 +93,17 @@ fn the_classic_design_has_an_end_in_time_and_the_plan_names_every_file() {
 }
 
 #[test]
+fn what_a_script_prints_is_in_no_output() {
+    let lab = shop("");
+    let prints = "print('one') io.write('two') io.stdout:write('three')";
+    lab.write("own.lua", &format!("{prints}\nfunction prepare() end function event() end"));
+    let good = "workloads = [\"./own.lua\"]\nfactors = { build = [\"postgres@18\"] }\n";
+    lab.write("own.toml", &format!("question = \"?\"\n{good}"));
+    let plan = lab.succeed(&["plan", "own.toml", "--format", "json"]);
+    serde_json::from_str::<serde_json::Value>(&plan).unwrap();
+}
+
+#[test]
 fn what_cannot_be_executed_is_refused_before_anything_is_loaded() {
     let lab = shop("");
     let check = |experiment: &str, script: &str, expected: &str| {

@@ -417,4 +417,9 @@ function host.attempt(event, tid)
    return 3, described(result)
 end
 
+if host.quiet then
+   print = function() end
+   io.output("/dev/null")
+   io.stdout = io.output()
+end
 io.stdout:setvbuf("no")

@@ -22,6 +22,8 @@ pub(crate) struct Shared {
     /// By the number of the thread.
     pub(crate) counters: Vec<Counters>,
     pub(crate) out: Out,
+    /// Whether what the script prints is dropped.
+    pub(crate) quiet: bool,
     /// Whether the user has stopped it.
     pub(crate) stop: Arc<AtomicBool>,
     /// The files that may be loaded, where that was decided before.
@@ -89,6 +91,7 @@ impl Shared {
             script,
             counters,
             out,
+            quiet: false,
             stop,
             expected: None,
             files: Mutex::default(),

@@ -101,7 +101,9 @@ fn shared(
     let line = CommandLine { script: script.clone(), command, options, words };
     let settings = Settings::of(&line, &|_| None).map_err(|error| error.to_string())?;
     let settings = Settings { given: target.cloned(), ..settings };
-    Ok(Shared::new(line, settings, script, Arc::default(), Box::new(|_| ())))
+    let mut shared = Shared::new(line, settings, script, Arc::default(), Box::new(|_| ()));
+    shared.quiet = true;
+    Ok(shared)
 }
 
 /// The options of a script that is loaded.

@@ -107,6 +107,7 @@ pub(crate) fn table(lua: &Lua, host: &Rc<Host>) -> mlua::Result<Table> {
     let (shared, tid) = (&host.shared, host.tid);
     let table = lua.create_table()?;
     table.set("tid", tid)?;
+    table.set("quiet", shared.quiet)?;
     table.set("command", shared.line.command.as_str())?;
     table.set("script_path", shared.script.as_str())?;
     let argv = lua.create_sequence_from(shared.line.words.iter().map(String::as_str))?;

@@ -139,7 +139,8 @@ fn transactions_and_turns_of_the_users_own_are_checked() {
 
 #[test]
 fn draws_of_the_users_own_are_checked() {
-    let draws = |text: &str| op(&format!("{text}\nsql = \"SELECT ?\"\nargs = [{{ draw = \"a\" }}]"));
+    let draws =
+        |text: &str| op(&format!("{text}\nsql = \"SELECT ?\"\nargs = [{{ draw = \"a\" }}]"));
     let one = draws("draw.a = { integer = 1 }");
     check_workload("one", &one, "");
     let sum = draws("draw.b = { integer = 1 }\ndraw.a = { draw = \"b\", plus = 1 }");
@@ -156,7 +157,7 @@ fn draws_of_the_users_own_are_checked() {
     };
     check_workload("row", &rows("uniform = [1, 2]"), "");
     check_workload("row of another", &rows("draw = \"b\""), "own.toml:7`: unknown draw `b`");
-    let kept = "own.toml:4`: unknown captured value `b`; there is none";
+    let kept = "own.toml:3`: unknown captured value `b`; there is none";
     check_workload("row of a kept value", &rows("captured = \"b\""), kept);
 }
 
