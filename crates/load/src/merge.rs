@@ -180,7 +180,7 @@ mod tests {
         let tally = |kind: FailureKind| {
             let (open, by_operation) = (false, false);
             let shape = RecorderShape { ops: 1, open, by_operation, interval_ms: 1000 };
-            let mut tally = Tally::new(Recorder::new(shape, Arc::new(Latencies::new(1, open))));
+            let mut tally = Tally::new(Recorder::new(shape, Arc::new(Latencies::new(1, 0))));
             tally.error(&Failure::new(kind, "57P01", "terminating connection"));
             Box::new(tally)
         };

@@ -203,8 +203,8 @@ fn check_rates(
     Ok(())
 }
 
-/// Refuses roles with less to do than there are rounds, into which the interleaved design cuts their
-/// work: some would have nothing to do.
+/// Refuses roles with less to do than there are rounds, into which the interleaved design cuts
+/// their work: some would have nothing to do.
 fn check_pieces(entry: &DraftPhase, script: &Script, rounds: u32) -> Result<(), Error> {
     for role in &script.roles {
         let (amount, what) = match role.end {

@@ -20,10 +20,10 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    /// Nothing recorded of so many operations, which have intended starts if the loop is `open`.
-    pub fn new(ops: usize, open: bool) -> Self {
+    /// So many empty histograms of each kind.
+    pub fn new(service: usize, response: usize) -> Self {
         let histograms = |n| (0..n).map(|_| Histogram::new()).collect();
-        Self { service: histograms(ops), response: histograms(if open { ops } else { 0 }) }
+        Self { service: histograms(service), response: histograms(response) }
     }
 
     /// Response times; those of a closed role beside an open one are its service times.

@@ -104,10 +104,9 @@ impl Peers {
     /// What all connections of a role recorded.
     pub(crate) fn latencies(&self, part: usize) -> Latencies {
         let of_the_part = || self.peers.iter().filter(move |peer| peer.part == part);
-        let all = of_the_part()
-            .next()
-            .map(|peer| Latencies::new(peer.latencies.service.len(), peer.schedule.is_open()));
-        let mut all = all.unwrap_or_else(|| Latencies::new(0, false));
+        let kinds = of_the_part().next().map(|peer| &peer.latencies);
+        let kinds = kinds.map_or((0, 0), |of| (of.service.len(), of.response.len()));
+        let mut all = Latencies::new(kinds.0, kinds.1);
         // The others share those of these.
         let with_own = of_the_part().filter(|peer| peer.member.index < OWN_MAX);
         with_own.for_each(|peer| all.merge(&peer.latencies));
@@ -141,9 +140,10 @@ impl Peer {
             (Some(_), end) => Limit::new(end),
         };
         let schedule = Schedule::new(of.arrival, stretch.seed, member);
-        let latencies = shared
-            .entry((part, member.index % OWN_MAX))
-            .or_insert_with(|| Arc::new(Latencies::new(of.program.ops.len(), schedule.is_open())));
+        let ops = of.program.ops.len();
+        let intended = if schedule.is_open() { ops } else { 0 };
+        let latencies = shared.entry((part, member.index % OWN_MAX));
+        let latencies = latencies.or_insert_with(|| Arc::new(Latencies::new(ops, intended)));
         Self {
             part,
             member,
