@@ -171,16 +171,15 @@ fn encode(histogram: &hdrhistogram::Histogram<u64>) -> Result<String, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorder::{Recorder, RecorderShape};
+    use crate::recorder::{Intervals, Recorder};
     use crate::wire::{Failure, FailureKind};
     use std::sync::Arc;
 
     #[test]
     fn a_lost_connection_is_counted_whatever_its_code_is() {
         let tally = |kind: FailureKind| {
-            let (open, by_operation) = (false, false);
-            let shape = RecorderShape { ops: 1, open, by_operation, interval_ms: 1000 };
-            let mut tally = Tally::new(Recorder::new(shape, Arc::new(Latencies::new(1, 0))));
+            let latencies = Arc::new(Latencies::new(1, 0));
+            let mut tally = Tally::new(Recorder::new(latencies, Intervals::Common, 1000));
             tally.error(&Failure::new(kind, "57P01", "terminating connection"));
             Box::new(tally)
         };

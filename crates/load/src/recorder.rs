@@ -28,27 +28,23 @@ pub struct Recorder {
     pub series: Series,
 }
 
-/// What a recorder has to hold.
+/// Whose intervals a recorder has, beside those of all operations together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RecorderShape {
-    /// Operations.
-    pub ops: usize,
-    /// Whether they have intended start times.
-    pub open: bool,
-    /// Whether every operation has a series of its own.
-    pub by_operation: bool,
-    /// Length of an interval, milliseconds.
-    pub interval_ms: u32,
+pub enum Intervals {
+    /// Nobody's.
+    Common,
+    /// Those of every operation.
+    ByOperation,
 }
 
 impl Recorder {
-    /// A recorder that has recorded nothing; `latencies` are of at least as many operations.
-    pub fn new(shape: RecorderShape, latencies: Arc<Latencies>) -> Self {
-        let RecorderShape { ops, open, by_operation, interval_ms } = shape;
-        let detailed = open || by_operation || ops > 1;
-        let series = || match by_operation {
-            true => OpSeries::new(interval_ms),
-            false => OpSeries::none(),
+    /// A recorder that has recorded nothing of the operations of `latencies`.
+    pub fn new(latencies: Arc<Latencies>, intervals: Intervals, interval_ms: u32) -> Self {
+        let (ops, is_open) = (latencies.service.len(), !latencies.response.is_empty());
+        let detailed = is_open || intervals == Intervals::ByOperation || ops > 1;
+        let series = || match intervals {
+            Intervals::ByOperation => OpSeries::new(interval_ms),
+            Intervals::Common => OpSeries::none(),
         };
         let details = (0..if detailed { ops } else { 0 }).map(|_| Detail::new(series()));
         Self { latencies, details: details.collect(), series: Series::new(interval_ms) }

@@ -18,7 +18,7 @@ use crate::Error;
 use crate::clock::{Clock, Monotonic};
 use crate::program::{Program, Roles};
 use crate::protocol::{self, PerClient};
-use crate::recorder::{Recorder, RecorderShape, Tally};
+use crate::recorder::{Intervals, Recorder, Tally};
 use crate::scripts::{Events, Threads};
 use crate::transaction::{self, Coded, Declared, PerCoded, Scripted, Setup, Transaction};
 use crate::wire::{Client, Failure, FailureKind, Sql};
@@ -282,7 +282,7 @@ impl<C: Client + 'static> Worker<C> {
         match ready {
             Ok((program, run)) => Some(run(self, &program, pairing, start)),
             Err(failure) => {
-                let mut tally = tally(0, pairing, start);
+                let mut tally = tally(pairing, start);
                 start.pass();
                 let _leave = Leave(pairing);
                 tally.give_up(pairing.peer.schedule.clone(), pairing.peer.limit, &failure);
@@ -299,7 +299,7 @@ impl<C: Client + 'static> Worker<C> {
         start: &Start,
         transaction: T,
     ) -> (Tally, T) {
-        let mut tally = tally(program.ops.len(), pairing, start);
+        let mut tally = tally(pairing, start);
         let random = Random::new(start.stretch.seed, u64::from(pairing.number));
         let mut execution = Execution::new(program, pairing, transaction, random);
         let start_ns = start.pass();
@@ -381,7 +381,7 @@ fn run_script<C: Client + 'static>(
     pairing: Pairing<'_>,
     start: &Start,
 ) -> Tally {
-    let Some(mut events) = worker.events.take() else { return tally(0, pairing, start) };
+    let Some(mut events) = worker.events.take() else { return tally(pairing, start) };
     events.begin(start.stretch.seed);
     let (tally, Scripted(events)) = worker.execute(program, pairing, start, Scripted(events));
     worker.events = Some(events);
@@ -394,15 +394,11 @@ fn coded<T: Coded>(dialect: &str, program: &Program, pairing: Pairing<'_>) -> T 
     T::new(&mut Setup::new(dialect, mode, pairing.peer.member, program))
 }
 
-/// A tally for so many operations.
-fn tally(ops: usize, pairing: Pairing<'_>, start: &Start) -> Tally {
-    let shape = RecorderShape {
-        ops,
-        open: pairing.peer.schedule.is_open(),
-        by_operation: pairing.peer.paired,
-        interval_ms: start.stretch.interval_ms,
-    };
-    Tally::new(Recorder::new(shape, Arc::clone(&pairing.peer.latencies)))
+/// A tally of the operations of a connection.
+fn tally(pairing: Pairing<'_>, start: &Start) -> Tally {
+    let intervals = if pairing.peer.paired { Intervals::ByOperation } else { Intervals::Common };
+    let latencies = Arc::clone(&pairing.peer.latencies);
+    Tally::new(Recorder::new(latencies, intervals, start.stretch.interval_ms))
 }
 
 /// Prepares the statements of a program in place of those of the one before.

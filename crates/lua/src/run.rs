@@ -326,7 +326,7 @@ mod tests {
         let other = Arc::clone(&shared);
         let ending = thread::spawn(move || other.thread_ended());
         while shared.running.load(Relaxed) > 0 {
-            // Longer than any test may take, unless it is told.
+            // Longer than any test may take: only the thread ends it.
             shared.wait_for_end(Duration::from_secs(3600));
         }
         ending.join().unwrap();

@@ -215,8 +215,8 @@ fn check_pieces(entry: &DraftPhase, script: &Script, rounds: u32) -> Result<(), 
         };
         if amount < u64::from(rounds) {
             let reason = format!(
-                "the role `{}` of the phase `{}` ends after {}, of which each of {rounds} rounds \
-                 needs one: lower `rounds`, or give the role more to do",
+                "the role `{}` of the phase `{}` ends after {}, but each of {rounds} rounds \
+                 needs one at least: lower `rounds`, or give the role more to do",
                 role.name,
                 entry.suite.name,
                 counted(amount, what)

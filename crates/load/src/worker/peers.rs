@@ -66,7 +66,7 @@ pub(crate) struct Peer {
     thread: OnceLock<Thread>,
 }
 
-/// Where the connections of each role record latencies, by the first connection that does.
+/// Where connections record latencies: by role, and by the first of its connections that does.
 type Shared = BTreeMap<(usize, u32), Arc<Latencies>>;
 
 #[derive(Debug, Clone, Copy)]
@@ -104,9 +104,10 @@ impl Peers {
     /// What all connections of a role recorded.
     pub(crate) fn latencies(&self, part: usize) -> Latencies {
         let of_the_part = || self.peers.iter().filter(move |peer| peer.part == part);
-        let kinds = of_the_part().next().map(|peer| &peer.latencies);
-        let kinds = kinds.map_or((0, 0), |of| (of.service.len(), of.response.len()));
-        let mut all = Latencies::new(kinds.0, kinds.1);
+        let first = of_the_part().next().map(|peer| &peer.latencies);
+        let (service, response) =
+            first.map_or((0, 0), |one| (one.service.len(), one.response.len()));
+        let mut all = Latencies::new(service, response);
         // The others share those of these.
         let with_own = of_the_part().filter(|peer| peer.member.index < OWN_MAX);
         with_own.for_each(|peer| all.merge(&peer.latencies));

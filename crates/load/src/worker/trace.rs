@@ -9,7 +9,7 @@ use super::{
 };
 use crate::clock::{Clock, Monotonic};
 use crate::program::{Program, Roles};
-use crate::recorder::{Recorder, RecorderShape, Tally};
+use crate::recorder::{Intervals, Recorder, Tally};
 use crate::transaction::{Coded, Declared, Transaction};
 use crate::wire::{Answer, Client, Draft, Failure, FailureKind, Row, Session, Sql};
 use model::drive::{Argument, Stretch, StretchEnd, Target, TracedStatement};
@@ -66,9 +66,8 @@ fn told<C: Client, T: Transaction>(
     let mut client = C::connect(target)?;
     super::prepare(&mut client, program)?;
     let mut tracing = Tracing::new(&mut client, program);
-    let (ops, interval_ms) = (program.ops.len(), stretch.interval_ms);
-    let shape = RecorderShape { ops, open: false, by_operation: false, interval_ms };
-    let mut tally = Tally::new(Recorder::new(shape, Arc::clone(&pairing.peer.latencies)));
+    let latencies = Arc::clone(&pairing.peer.latencies);
+    let mut tally = Tally::new(Recorder::new(latencies, Intervals::Common, stretch.interval_ms));
     let random = Random::new(stretch.seed, 0);
     let mut execution = Execution::new(program, pairing, transaction, random);
     let mut clock = Monotonic;

@@ -196,8 +196,8 @@ fn the_work_of_a_role_is_enough_for_every_round() {
             .and_then(|draft| plan::plan(&draft, &catalog(), &Host).map(|_| String::new()));
         planned.unwrap_or_else(|error| error.to_string())
     };
-    let ends = "the role `r` of the phase `own` ends after 1 second, of which each of 2 rounds \
-                needs one: lower `rounds`, or give the role more to do";
+    let ends = "the role `r` of the phase `own` ends after 1 second, but each of 2 rounds \
+                needs one at least: lower `rounds`, or give the role more to do";
     let got = message("seconds = 1", "");
     assert!(got.contains("own.toml`: ") && got.ends_with(ends), "{got}");
     assert!(message("operations = 2", "rounds = 3").contains("ends after 2 operations"));

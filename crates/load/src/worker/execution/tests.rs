@@ -1,6 +1,6 @@
 use super::*;
 use crate::program::Roles;
-use crate::recorder::{Recorder, RecorderShape};
+use crate::recorder::{Intervals, Recorder};
 use crate::testing::*;
 use crate::transaction::{Declared, Member};
 use crate::wire::Draft;
@@ -177,14 +177,12 @@ fn executed(
     crate::worker::prepare(client, program).unwrap();
     let schedule =
         Schedule::new(roles.parts[0].arrival, stretch.seed, Member { index: 0, clients: 1 });
-    let (ops, interval_ms) = (program.ops.len(), stretch.interval_ms);
-    let open = schedule.is_open();
-    let shape = RecorderShape { ops, open, by_operation: false, interval_ms };
     let random = Random::new(stretch.seed, 0);
     let counters = vec![0; program.sequences.len()];
     let peers = Peers::new(&roles, stretch, 2);
     let pairing = peers.pairing(0).unwrap();
-    let mut tally = Tally::new(Recorder::new(shape, Arc::clone(&pairing.peer.latencies)));
+    let latencies = Arc::clone(&pairing.peer.latencies);
+    let mut tally = Tally::new(Recorder::new(latencies, Intervals::Common, stretch.interval_ms));
     let declared = Declared::new(program, pairing.kept, pairing.peer.member, counters);
     let timing = Timing { schedule, limit: Limit::new(stretch.end), start_ns: clock.now };
     Execution::new(program, pairing, declared, random).execute(client, clock, timing, &mut tally);
@@ -212,6 +210,7 @@ fn a_closed_stretch_executes_its_operations_and_counts_them() {
     assert_eq!(clock.now, 5_000_000 + 2501 * 1000);
     assert_eq!(tally.end_ns, clock.now);
     assert_eq!(tally.recorder.latencies.service[0].to_hdr().unwrap().len(), 2500);
+    assert_eq!(tally.service_ns, 2500 * 1000);
     let operations: Vec<u64> =
         tally.recorder.series.intervals().iter().map(|interval| interval.operations).collect();
     assert_eq!(operations, [2500]);

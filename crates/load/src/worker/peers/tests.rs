@@ -150,3 +150,16 @@ fn connections_of_different_roles_share_what_they_keep() {
     let values: Vec<i64> = (0..4).map(|peer| peers.pairing(peer).unwrap().kept.get(0)).collect();
     assert_eq!(values, [0, 43, 0, 43]);
 }
+
+#[test]
+fn what_all_connections_of_a_role_record_is_counted_once() {
+    let own = OWN_MAX + 5;
+    let roles =
+        vec![role("a", own, End::Operations(1), None), role("b", 1, End::Operations(1), None)];
+    let peers = peers(roles);
+    for peer in 0..own {
+        peers.peer(peer).unwrap().latencies.service[0].record(u64::from(peer));
+    }
+    let counts = [0, 1].map(|part| peers.latencies(part).service[0].to_hdr().unwrap().len());
+    assert_eq!(counts, [u64::from(own), 0]);
+}
