@@ -7,8 +7,7 @@ use crate::{
 };
 use analysis::{Design, Observations};
 use anyhow::{Context, anyhow, ensure};
-use model::{
-    experiment::Factor,
+use model::{quoted, experiment::Factor,
     plan::{Phase, Plan},
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -116,13 +115,13 @@ fn moved(phase: &Phase, factor: &str) -> Option<(String, Moved)> {
 /// The factor of this name. Fails where it has no phases of its own.
 fn named<'a>(plan: &'a Plan, factor: &str) -> anyhow::Result<&'a Factor> {
     factors(plan).find(|one| one.name == factor).with_context(|| {
-        let known: Vec<String> = factors(plan).map(|one| format!("`{}`", one.name)).collect();
+        let known = quoted(factors(plan).map(|one| &one.name));
         format!(
             "`--across {factor}`: no factor of `{}` with several levels on one server; {}",
             plan.experiment.name,
-            match known.as_slice() {
-                [] => "there is none".to_owned(),
-                known => format!("there are: {}", known.join(", ")),
+            match known.as_str() {
+                "" => "there is none".to_owned(),
+                known => format!("there are: {known}"),
             }
         )
     })

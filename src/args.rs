@@ -6,7 +6,7 @@ use clap::{
     Arg, ArgMatches, Args, Command, ValueEnum, builder::NonEmptyStringValueParser as NonEmpty,
     value_parser,
 };
-use model::{experiment::Design, plan::Plan};
+use model::{quoted, experiment::Design, plan::Plan};
 use plan::{Catalog, Emulation};
 use report::{Colors, Screen};
 use runner::{Counts, DataFolders, Options, Resume, Stop};
@@ -468,10 +468,9 @@ impl ExperimentArgs {
                 Design::Interleaved => "interleaved",
                 Design::Classic => "classic",
             };
-            let own: Vec<String> = own.iter().map(|key| format!("`{key}`")).collect();
             talk::say(&format!(
                 "note: `{key}` has no effect in the {design} design, which takes {}",
-                own.join(", ")
+                quoted(own)
             ));
         }
         if let Some([one, other]) = draft.attached_twice() {

@@ -69,12 +69,11 @@ pub(crate) fn pages(folders: &[Results], wanted: &Wanted) -> anyhow::Result<Vec<
     }
     anyhow::ensure!(!series.is_empty(), nothing(imports, &warnings));
     if let Some(name) = &wanted.name {
-        let known: Vec<String> = series.keys().map(|name| format!("`{name}`")).collect();
+        let known = model::quoted(series.keys());
         series.retain(|own, _| own == name);
         anyhow::ensure!(
             !series.is_empty(),
-            "no finished run belongs to `{name}`; there are: {}",
-            known.join(", ")
+            "no finished run belongs to `{name}`; there are: {known}"
         );
     }
     // The first page tells them; once is enough.

@@ -6,7 +6,7 @@ use dbms::{
     product::DBMSES,
     revision::{Built, Revision, Source, build_sha256, code_sha256},
 };
-use model::subject::Build;
+use model::{subject::Build, quoted};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -68,11 +68,10 @@ impl Positions {
         let place = |end: &str| levels.iter().position(|level| level == end);
         let places = [place(ends[0]), place(ends[1])];
         let [Some(good), Some(bad)] = places else {
-            let known: Vec<String> = levels.iter().map(|level| format!("`{level}`")).collect();
             let missing = if places[0].is_none() { ends[0] } else { ends[1] };
             anyhow::bail!(
                 "`{missing}` is no level of `factors.{factor}`; there are: {}",
-                known.join(", ")
+                quoted(levels)
             );
         };
         check_differ(ends, [&levels[good], &levels[bad]])?;

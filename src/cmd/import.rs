@@ -4,7 +4,7 @@ use super::Verb;
 use crate::{args::ResultsArgs, exit::Code, talk};
 use archive::{Imported, correct::CORRECTIONS, import::IMPORTERS};
 use clap::{ArgMatches, Args, FromArgMatches};
-use model::{escape, imported::ImportHeader, notes::Notes, number::counted};
+use model::{quoted, escape, imported::ImportHeader, notes::Notes, number::counted};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
@@ -225,9 +225,8 @@ fn taken(imported: &Imported) -> String {
             true => (": ", NAMED),
             false => (", such as ", 1),
         };
-        let named = unknown.iter().take(most).map(|file| format!("`{file}`"));
-        let named: Vec<String> = named.collect();
-        taken.push(format!("{} of no known format{which}{}", unknown.len(), named.join(", ")));
+        let named = quoted(unknown.iter().take(most));
+        taken.push(format!("{} of no known format{which}{named}", unknown.len()));
     }
     let known: u64 = imported.taken.values().sum::<u64>() + imported.unknown.len() as u64;
     let named = imported.files.saturating_sub(known);

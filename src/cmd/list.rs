@@ -10,7 +10,7 @@ use clap::{
     ArgMatches, Args, FromArgMatches,
     error::{ContextKind, ContextValue},
 };
-use model::{escape, metric::Metric, number::counted, record::TrialHeader};
+use model::{quoted, escape, metric::Metric, number::counted, record::TrialHeader};
 use plan::Catalog;
 use store::{Results, RunInfo};
 use values::civil::Civil;
@@ -96,9 +96,9 @@ pub(super) fn hint(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
-    let names: Vec<String> = SHELVES.iter().map(|shelf| format!("`{}`", shelf.name)).collect();
+    let names = quoted(SHELVES.iter().map(|shelf| shelf.name));
     missing.iter().any(|argument| argument == "<WHAT>").then(|| {
-        format!("say what to list, as in `dbdyno list builds`; there are {}", names.join(", "))
+        format!("say what to list, as in `dbdyno list builds`; there are {names}")
     })
 }
 

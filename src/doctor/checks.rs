@@ -2,6 +2,7 @@
 
 use super::{Check, Finding, Host};
 use dbms::Neighbor;
+use model::size::shown;
 use probe::{NoSyncEvents, Permission, SyncCounts};
 
 /// In the order in which they are printed.
@@ -212,7 +213,7 @@ fn swap(host: &Host) -> Option<Finding> {
     }
     let used = total.saturating_sub(host.memory("SwapFree").unwrap_or(total));
     Some(Finding::spoils(
-        format!("swap is on ({}, {} used): idle servers may leave memory", size(total), size(used)),
+        format!("swap is on ({}, {} used): idle servers may leave memory", shown(total), shown(used)),
         "`swapoff --all` while measuring",
     ))
 }
@@ -254,14 +255,14 @@ fn processes(host: &Host) -> Option<Finding> {
 
 fn disk(host: &Host) -> Option<Finding> {
     let free = host.free_bytes?;
-    let place = format!("{} are free under `{}`", size(free), host.folder);
+    let place = format!("{} are free under `{}`", shown(free), host.folder);
     let memory_file_system = matches!(host.filesystem.as_str(), "tmpfs" | "ramfs");
     Some(match host.needed.map(|needed| needed.disk_bytes) {
         Some(needed) if needed > free => Finding::blocks(
-            format!("{place}, and the experiment needs about {}", size(needed)),
+            format!("{place}, and the experiment needs about {}", shown(needed)),
             "free some space, or choose fewer rows or tables",
         ),
-        Some(needed) => Finding::good(format!("{place}, the experiment needs {}", size(needed))),
+        Some(needed) => Finding::good(format!("{place}, the experiment needs {}", shown(needed))),
         None if memory_file_system => Finding::spoils(
             format!("{place}, which is memory: files cost nothing there"),
             "put a disk there, unless that is what you want to measure",
@@ -276,13 +277,13 @@ fn disk(host: &Host) -> Option<Finding> {
 
 fn memory(host: &Host) -> Option<Finding> {
     let free = host.memory("MemAvailable")?;
-    let place = format!("{} of memory are available", size(free));
+    let place = format!("{} of memory are available", shown(free));
     Some(match host.needed.map(|needed| needed.memory_bytes) {
         Some(needed) if needed > free => Finding::spoils(
-            format!("{place}, and the servers of the experiment may use {}", size(needed)),
+            format!("{place}, and the servers of the experiment may use {}", shown(needed)),
             "stop what uses it, or choose a config with a smaller cache",
         ),
-        Some(needed) => Finding::good(format!("{place}, the servers may use {}", size(needed))),
+        Some(needed) => Finding::good(format!("{place}, the servers may use {}", shown(needed))),
         None => Finding::good(place),
     })
 }
@@ -316,12 +317,6 @@ fn stolen(host: &Host) -> Option<Finding> {
         true => Some(Finding::good(what)),
         false => Some(Finding::spoils(what, "take a machine whose CPUs are not shared")),
     }
-}
-
-/// Bytes as people say them.
-fn size(bytes: u64) -> String {
-    let gib = bytes as f64 / (1_u64 << 30) as f64;
-    if gib >= 1.0 { format!("{gib:.1} GiB") } else { format!("{:.0} MiB", gib * 1024.0) }
 }
 
 #[cfg(test)]

@@ -24,8 +24,7 @@ use crate::{
     verdict::Verdict,
     warning::{Location, Warnings},
 };
-use model::{
-    Levels, margins::Margins, measurement::Measurement, metric::Metric, natural, shared::Name,
+use model::{quoted, Levels, margins::Margins, measurement::Measurement, metric::Metric, natural, shared::Name,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -160,8 +159,8 @@ fn first_failures(failures: &[Failure]) -> BTreeMap<(&str, &str), &Failure> {
 fn residue(measurements: &[Measurement]) -> Vec<String> {
     let projection = Projection::new(&["phase"], &["subject"]);
     let sentence = |difference: crate::Difference| {
-        let values: Vec<_> = difference.values.iter().map(|value| format!("`{value}`")).collect();
-        format!("cells combine values of different {}: {}", difference.key, values.join(", "))
+        let values = quoted(&difference.values);
+        format!("cells combine values of different {}: {values}", difference.key)
     };
     projection.residue(measurements).into_iter().map(sentence).collect()
 }

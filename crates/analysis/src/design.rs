@@ -1,8 +1,7 @@
 //! What a comparison needs to know of a plan.
 
 use crate::{Error, Result, roles::RoleFacts, written::Written};
-use model::{
-    escape::terminal,
+use model::{quoted, escape::terminal,
     experiment::Design as Kind,
     margins::Margins,
     plan::{PhaseKind, Plan},
@@ -141,9 +140,8 @@ impl Design {
     /// The same with one base for all. Fails if no subject has this label.
     pub fn against(mut self, base: &str) -> Result<Self> {
         if !self.subjects.iter().any(|(label, _)| label == base) {
-            let known: Vec<_> =
-                self.subjects.iter().map(|(label, _)| format!("`{}`", terminal(label))).collect();
-            return Err(Error::UnknownBase { base: base.to_owned(), known: known.join(", ") });
+            let known = quoted(self.subjects.iter().map(|(label, _)| terminal(label)));
+            return Err(Error::UnknownBase { base: base.to_owned(), known });
         }
         for (label, own) in &mut self.subjects {
             *own = (label != base).then(|| base.to_owned());

@@ -2,7 +2,7 @@
 //! server to compare with.
 
 use crate::PhaseResult;
-use model::mark::{EMBEDDED, EMBEDDED_EARLIER, Mark};
+use model::{mark::{EMBEDDED, EMBEDDED_EARLIER, Mark}, quoted};
 use std::collections::BTreeSet;
 
 /// Whether a subject's engine works inside the load engine: marks of its costs tell.
@@ -25,15 +25,12 @@ pub(crate) fn architecture(phases: &[PhaseResult]) -> Option<String> {
     if embedded.is_empty() || servers.is_empty() {
         return None;
     }
-    let named = |subjects: &[&str]| {
-        subjects.iter().map(|label| format!("`{label}`")).collect::<Vec<_>>().join(", ")
-    };
     let (is, works) = if embedded.len() == 1 { ("is", "it works") } else { ("are", "they work") };
     Some(format!(
         "{} {is} embedded: {works} inside the client's process, without the messages and the \
          switches between processes that every statement costs on {}. Compare what each needs as a \
          whole, not the engines alone.",
-        named(&embedded),
-        named(&servers)
+        quoted(&embedded),
+        quoted(&servers)
     ))
 }

@@ -1,7 +1,7 @@
 //! What differs between trials besides the subject.
 
 use crate::settings::means;
-use model::{environment::Environment, record::TrialHeader};
+use model::{quoted, environment::Environment, record::TrialHeader};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One sentence for each fact of the host that differs between trials, and for each subject whose
@@ -29,14 +29,14 @@ pub fn residue<'a>(
     }
     let hosts = hosts.into_iter().filter(|(_, values)| values.len() > 1);
     let hosts = hosts
-        .map(|(name, values)| format!("the trials also differ in {name}: {}", listed(&values)));
+        .map(|(name, values)| format!("the trials also differ in {name}: {}", quoted(&values)));
     let servers = servers.into_iter().filter(|(_, values)| values.len() > 1);
     let servers = servers.map(|((subject, name), values)| {
-        format!("`{subject}`: its trials differ in {name}: {}", listed(&values))
+        format!("`{subject}`: its trials differ in {name}: {}", quoted(&values))
     });
     let settings = settings.into_iter().filter(|(_, values)| values.len() > 1);
     let settings = settings.map(|((subject, name), values)| {
-        format!("`{subject}`: its trials differ in the setting `{name}`: {}", listed(&values))
+        format!("`{subject}`: its trials differ in the setting `{name}`: {}", quoted(&values))
     });
     hosts.chain(servers).chain(settings).collect()
 }
@@ -49,10 +49,6 @@ pub fn host_differences(base: &Environment, new: &Environment) -> Vec<String> {
         format!("the runs differ in {name}: `{base}` in the base, `{new}` in the other")
     };
     differing.map(sentence).collect()
-}
-
-fn listed<T: std::fmt::Display>(values: &BTreeSet<T>) -> String {
-    values.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ")
 }
 
 fn facts(environment: &Environment) -> [(&'static str, String); 14] {

@@ -1,6 +1,6 @@
 //! Collects what readers of a table must know, without repeating it for each slice.
 
-use model::number::counted;
+use model::{number::counted, quoted};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Names in a sentence before it says how many more there are.
@@ -88,7 +88,7 @@ impl Warnings {
 /// The first names, and how many more things of this kind (a singular noun) there are.
 pub(crate) fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>, what: &str) -> String {
     let more = names.len().saturating_sub(NAMED);
-    let first = names.take(NAMED).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let first = quoted(names.take(NAMED));
     match more {
         0 => first,
         more => format!("{first} and {}", counted(more, &format!("more {what}"))),

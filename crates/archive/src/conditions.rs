@@ -1,7 +1,7 @@
 //! Conditions of tests that a comparison takes to be equal, and that are not.
 
 use crate::{command_line, import::pgbench};
-use model::{Levels, measurement::Measurement, number::counted};
+use model::{quoted, Levels, measurement::Measurement, number::counted};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A condition of a test, as the program that executed it names it.
@@ -46,14 +46,14 @@ pub fn option_differences<'a>(values: impl Iterator<Item = &'a Measurement>) -> 
 }
 
 fn sentence(one: Condition, kinds: &BTreeSet<&str>, phases: &[&str]) -> String {
-    let kinds: Vec<String> = kinds.iter().map(|kind| format!("`{kind}`")).collect();
+    let kinds = quoted(kinds);
     let first = phases.first().copied().unwrap_or_default();
     let more = match phases.len() {
         1 => String::new(),
         count => format!(" and {}", counted(count - 1, "more phase")),
     };
     let Condition { key, program } = one;
-    format!("{program}'s `{key}` differs between variants in `{first}`{more}: {}", kinds.join(", "))
+    format!("{program}'s `{key}` differs between variants in `{first}`{more}: {kinds}")
 }
 
 #[cfg(test)]

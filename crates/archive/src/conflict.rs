@@ -9,6 +9,7 @@ use crate::{
     assemble::{Kept, key},
     contradiction::same,
 };
+use model::quoted;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -52,11 +53,10 @@ pub(crate) fn parts(experiment: &str, all: Vec<Kept>, warnings: &mut Vec<Warning
     let conflicts = shared.values().filter(|shared| shared.conflict());
     let (disagree, of) =
         conflicts.fold((0, 0), |(no, all), s| (no + s.disagree, all + s.disagree + s.agree));
-    let named: Vec<String> = labels.iter().map(|label| format!("`{label}`")).collect();
     let reason = format!(
         "tables with the tags {} contradict each other in {disagree} of {of} shared values, so \
          each tag is an archive of its own",
-        named.join(", ")
+        quoted(labels)
     );
     warnings.push(Warning::new(experiment, Fault::new(0, reason)));
     let mut parts: Vec<Part> =

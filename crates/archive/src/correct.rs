@@ -5,7 +5,7 @@ use crate::{
     assemble::{Cells, Metrics},
     found::bias,
 };
-use model::number::counted;
+use model::{number::counted, quoted};
 
 /// A correction.
 pub struct Correction {
@@ -33,8 +33,8 @@ pub(crate) const CORRECTED: &str = "corrected for vmstat headers";
 pub(crate) fn check(names: &[String]) -> Result<()> {
     for name in names {
         if !CORRECTIONS.iter().any(|correction| correction.name == name) {
-            let known: Vec<String> = CORRECTIONS.iter().map(|c| format!("`{}`", c.name)).collect();
-            return Err(Error::UnknownCorrection { name: name.clone(), known: known.join(", ") });
+            let known = quoted(CORRECTIONS.iter().map(|correction| correction.name));
+            return Err(Error::UnknownCorrection { name: name.clone(), known });
         }
     }
     Ok(())

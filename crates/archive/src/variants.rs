@@ -1,6 +1,7 @@
 //! Which variants are exported, in which order.
 
 use crate::{Error, ExportOptions, Input, Result, Study};
+use model::quoted;
 
 /// Labels of the wanted variants in the order of the options; all in the study's order, its base
 /// first, if none is named.
@@ -58,11 +59,10 @@ pub fn short(label: &str) -> &str {
 }
 
 fn unknown(study: &Study, name: &str, labels: &[&str]) -> Error {
-    let known: Vec<String> = labels.iter().map(|label| format!("`{label}`")).collect();
     Error::UnknownVariant {
         name: name.to_owned(),
         experiment: study.experiment.clone(),
-        known: known.join(", "),
+        known: quoted(labels),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Libraries of memory allocators: where this host has them, or where they are put from a package.
 
 use crate::{Places, Result, install::Site, package::Package, registry, task};
-use model::subject::Build;
+use model::{subject::Build, quoted};
 use std::path::{Path, PathBuf};
 
 /// An allocator that is known by name.
@@ -34,7 +34,7 @@ const SIGNS: [&str; 3] = ["jemalloc", "tcmalloc", "mimalloc"];
 
 /// The names, for messages.
 pub(crate) fn names() -> String {
-    ALLOCATORS.map(|known| format!("`{}`", known.name)).join(", ")
+    quoted(ALLOCATORS.map(|known| known.name))
 }
 
 /// The library of an allocator: the host's, or the place where [`provide`] puts it. None if nobody

@@ -91,10 +91,7 @@ pub fn find(name: &str) -> Result<&'static dyn Dbms> {
         let names = || DBMSES.iter().map(|product| product.name());
         let hint = match model::subject::version_behind(name, names()) {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None => {
-                let known: Vec<String> = names().map(|name| format!("`{name}`")).collect();
-                format!("choose one of {}", known.join(", "))
-            }
+            None => format!("choose one of {}", model::quoted(names())),
         };
         Error::UnknownServer { name: name.to_owned(), hint }
     })

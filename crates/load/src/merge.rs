@@ -75,7 +75,7 @@ pub(crate) fn report(
         ops,
         service_us,
         response_us,
-        series: all.recorder.series.intervals().to_vec(),
+        series: all.recorder.series.intervals(),
         shares: tallies.iter().map(|tally| share(tally)).collect(),
         drawn: all.drawn,
         neighbors: all.neighbors,
@@ -171,7 +171,7 @@ fn encode(histogram: &hdrhistogram::Histogram<u64>) -> Result<String, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorder::{Intervals, Recorder};
+    use crate::recorder::{Intervals, Recorder, Series, Timeline};
     use crate::wire::{Failure, FailureKind};
     use std::sync::Arc;
 
@@ -179,7 +179,8 @@ mod tests {
     fn a_lost_connection_is_counted_whatever_its_code_is() {
         let tally = |kind: FailureKind| {
             let latencies = Arc::new(Latencies::new(1, 0));
-            let mut tally = Tally::new(Recorder::new(latencies, Intervals::Common, 1000));
+            let series = Series::new(Timeline::default(), 1000);
+            let mut tally = Tally::new(Recorder::new(latencies, Intervals::Common, series));
             tally.error(&Failure::new(kind, "57P01", "terminating connection"));
             Box::new(tally)
         };

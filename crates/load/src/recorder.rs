@@ -11,7 +11,7 @@ mod tally;
 pub use detail::{Detail, OpSeries};
 pub use histogram::{Histogram, LATENCY_NS_MAX};
 pub use latencies::{Latencies, OWN_MAX};
-pub use series::Series;
+pub use series::{Series, Timeline};
 pub use tally::Tally;
 
 use model::drive::Percentiles;
@@ -24,7 +24,7 @@ pub struct Recorder {
     pub latencies: Arc<Latencies>,
     /// More about each operation; empty where it would tell nothing that the totals do not.
     pub details: Vec<Detail>,
-    /// Counters per interval.
+    /// Counters per interval, with those of all other connections.
     pub series: Series,
 }
 
@@ -39,15 +39,16 @@ pub enum Intervals {
 
 impl Recorder {
     /// A recorder that has recorded nothing of the operations of `latencies`.
-    pub fn new(latencies: Arc<Latencies>, intervals: Intervals, interval_ms: u32) -> Self {
+    pub fn new(latencies: Arc<Latencies>, intervals: Intervals, series: Series) -> Self {
         let (ops, is_open) = (latencies.service.len(), !latencies.response.is_empty());
         let detailed = is_open || intervals == Intervals::ByOperation || ops > 1;
-        let series = || match intervals {
-            Intervals::ByOperation => OpSeries::new(interval_ms),
+        let of_operation = || match intervals {
+            Intervals::ByOperation => OpSeries::new(series.width()),
             Intervals::Common => OpSeries::none(),
         };
-        let details = (0..if detailed { ops } else { 0 }).map(|_| Detail::new(series()));
-        Self { latencies, details: details.collect(), series: Series::new(interval_ms) }
+        let details = (0..if detailed { ops } else { 0 }).map(|_| Detail::new(of_operation()));
+        let details = details.collect();
+        Self { latencies, details, series }
     }
 
     /// The first intervals begin at `start_ns`.
@@ -63,8 +64,8 @@ impl Recorder {
         self.series.finish();
     }
 
-    /// Adds what another connection recorded of the same operations, but for the common series and
-    /// the latencies.
+    /// Adds what another connection recorded of each operation; latencies and the common series are
+    /// shared.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.details.iter_mut().zip(&other.details) {
             mine.merge(theirs);

@@ -18,7 +18,7 @@ use crate::Error;
 use crate::clock::{Clock, Monotonic};
 use crate::program::{Program, Roles};
 use crate::protocol::{self, PerClient};
-use crate::recorder::{Intervals, Recorder, Tally};
+use crate::recorder::{Intervals, Recorder, Series, Tally};
 use crate::scripts::{Events, Threads};
 use crate::transaction::{self, Coded, Declared, PerCoded, Scripted, Setup, Transaction};
 use crate::wire::{Client, Failure, FailureKind, Sql};
@@ -398,7 +398,8 @@ fn coded<T: Coded>(dialect: &str, program: &Program, pairing: Pairing<'_>) -> T 
 fn tally(pairing: Pairing<'_>, start: &Start) -> Tally {
     let intervals = if pairing.peer.paired { Intervals::ByOperation } else { Intervals::Common };
     let latencies = Arc::clone(&pairing.peer.latencies);
-    Tally::new(Recorder::new(latencies, intervals, start.stretch.interval_ms))
+    let series = Series::new(start.peers.timeline(), start.stretch.interval_ms);
+    Tally::new(Recorder::new(latencies, intervals, series))
 }
 
 /// Prepares the statements of a program in place of those of the one before.

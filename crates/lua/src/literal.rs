@@ -1,26 +1,27 @@
 //! Statements that are sent as text, with their arguments as literals.
 
 use crate::settings::Driver;
-use load::wire::{Argument, pieces};
+use load::wire::Argument;
+use model::number::counted;
 
-/// The text of `sql` with its arguments in the places of `?`.
+/// The text of a statement, cut at its placeholders, with its arguments in their places.
 ///
 /// # Errors
 /// There are more or fewer arguments than placeholders.
 pub(crate) fn text(
     driver: Driver,
-    sql: &str,
+    pieces: &[String],
     arguments: &[Argument<'_>],
 ) -> Result<Vec<u8>, String> {
-    let pieces = pieces(sql);
     if pieces.len() != arguments.len() + 1 {
         return Err(format!(
-            "the statement has {} placeholders and {} parameters were bound",
-            pieces.len() - 1,
-            arguments.len()
+            "the statement has {}, and {} were bound",
+            counted(pieces.len() - 1, "placeholder"),
+            counted(arguments.len(), "parameter")
         ));
     }
-    let mut text = Vec::with_capacity(sql.len() + 16 * arguments.len());
+    let length = pieces.iter().map(String::len).sum::<usize>() + 16 * arguments.len();
+    let mut text = Vec::with_capacity(length);
     for (at, piece) in pieces.iter().enumerate() {
         if let Some(argument) = at.checked_sub(1).and_then(|at| arguments.get(at)) {
             push(&mut text, driver, argument);
@@ -58,11 +59,13 @@ mod tests {
     fn literals_are_quoted_as_the_server_reads_them() {
         let arguments = [Argument::Integer(-1), Argument::Text(b"a'\\b"), Argument::Null];
         let check = |driver, expected: &str| {
-            let text = text(driver, "f(?, ?, ?)", &arguments).unwrap();
+            let pieces = ["f(", ", ", ", ", ")"].map(str::to_owned);
+            let text = text(driver, &pieces, &arguments).unwrap();
             assert_eq!(String::from_utf8(text).unwrap(), expected);
         };
         check(Driver::Mysql, r"f(-1, 'a''\\b', NULL)");
         check(Driver::Pgsql, r"f(-1, 'a''\b', NULL)");
-        assert!(text(Driver::Mysql, "?", &[]).unwrap_err().contains("1 placeholders"));
+        let unbound = text(Driver::Mysql, &["", ""].map(str::to_owned), &[]).unwrap_err();
+        assert_eq!(unbound, "the statement has 1 placeholder, and 0 parameters were bound");
     }
 }

@@ -11,6 +11,7 @@ use crate::{
     state::{self, State},
     worker::{self, Opt},
 };
+use model::quoted;
 use mlua::{Function, Value as LuaValue};
 use std::{
     sync::{
@@ -109,11 +110,10 @@ pub(crate) fn command(shared: &Arc<Shared>) -> Result<(), Error> {
             (shared.out)(&script_options::help(&shared.script, &declared));
             return Ok(());
         }
-        let known: Vec<String> = state.commands().iter().map(|name| format!("`{name}`")).collect();
         return Err(Error::Usage(format!(
             "`{}` has no command `{name}`; it has {}",
             shared.script,
-            known.join(", ")
+            quoted(state.commands())
         )));
     };
     if parallel && shared.settings.threads > 1 {

@@ -106,6 +106,14 @@ impl Driver {
             Self::Pgsql => "pgsql",
         }
     }
+
+    /// Whose SQL it sends.
+    pub(crate) fn dialect(self) -> &'static str {
+        match self {
+            Self::Mysql => "mysql",
+            Self::Pgsql => "postgres",
+        }
+    }
 }
 
 /// Everything that options say and that is no matter of the script.

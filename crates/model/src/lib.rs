@@ -12,6 +12,7 @@
 pub mod agent;
 pub mod attach;
 pub mod bank;
+mod cache;
 pub mod coded;
 pub mod disturbance;
 pub mod drawn;
@@ -35,6 +36,7 @@ pub mod number;
 pub mod observed;
 pub mod plan;
 pub mod provenance;
+mod quoted;
 pub mod reading;
 pub mod recipe;
 pub mod record;
@@ -51,7 +53,9 @@ pub mod subject;
 mod target;
 pub mod workload;
 
+pub use cache::cache_bytes;
 pub use grouped::grouped;
+pub use quoted::quoted;
 
 /// Values of the parameters that expressions may name (`rows`, `tables`, `range`, `clients`, …).
 pub type Parameters = std::collections::BTreeMap<String, i64>;

@@ -1,5 +1,6 @@
 //! How a build is compiled from a source tree: recipes, and what is asked of one.
 
+use crate::quoted;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -146,10 +147,9 @@ impl Recipe {
         }
         let name = if level.is_empty() { &self.default } else { level };
         self.flags.get(name).cloned().ok_or_else(|| {
-            let known: Vec<String> = self.flags.keys().map(|name| format!("`{name}`")).collect();
             format!(
                 "`{name}` is no set of flags: write {}, or options that begin with `-`",
-                known.join(", ")
+                quoted(self.flags.keys())
             )
         })
     }

@@ -1,4 +1,4 @@
-//! Sizes as settings and experiments write them: `1G`, `512MB`, `4096`.
+//! Sizes as settings and experiments write them, `1G`, `512MB`, `4096`, and as messages do.
 
 /// The bytes that `text` means. A number without a unit counts `unit` bytes: pages, where a server
 /// takes it for those. None where there is no number, or a unit that is none of sizes.
@@ -17,9 +17,15 @@ pub fn bytes(text: &str, unit: f64) -> Option<f64> {
     number.trim_end().parse::<f64>().ok().map(|number| number * unit)
 }
 
+/// Bytes as people say them: `2.9 GiB`, `16 MiB`.
+pub fn shown(bytes: u64) -> String {
+    let mib = bytes as f64 / 1024.0_f64.powi(2);
+    if mib < 1024.0 { format!("{mib:.0} MiB") } else { format!("{:.1} GiB", mib / 1024.0) }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::bytes;
+    use super::{bytes, shown};
 
     #[test]
     fn sizes_are_read_in_the_ways_of_all_servers() {
@@ -40,5 +46,11 @@ mod tests {
         for wrong in ["", "G", "O_DIRECT", "5min", "1GiB", "much", "1 2", "0x10"] {
             check(wrong, 1.0, None);
         }
+    }
+
+    #[test]
+    fn sizes_are_said_with_a_unit() {
+        let sizes = [0, 512 << 20, 2900 << 20, 24 << 30].map(shown);
+        assert_eq!(sizes, ["0 MiB", "512 MiB", "2.8 GiB", "24.0 GiB"]);
     }
 }

@@ -88,6 +88,24 @@ pub fn tokens(sql: &str, dialect: &str) -> Result<Vec<Token>, SqlError> {
     Ok(tokens)
 }
 
+/// The text around the `?` of a statement that has no other marks. What is not closed is left to
+/// the server.
+pub fn pieces<'a>(sql: &'a str, dialect: &str) -> Vec<&'a str> {
+    let (mut pieces, mut inside) = (Vec::new(), Inside::Code);
+    let (mut start, mut at) = (0, 0);
+    while let Some(next) = sql[at..].chars().next() {
+        if next == '?' && inside == Inside::Code {
+            pieces.push(&sql[start..at]);
+            start = at + 1;
+            at = start;
+        } else {
+            at += step(&mut inside, sql.split_at(at), dialect).max(next.len_utf8());
+        }
+    }
+    pieces.push(&sql[start..]);
+    pieces
+}
+
 /// Follows what begins or ends at the start of `rest`; gives the bytes that belong to it, or 0.
 fn step(inside: &mut Inside, (before, rest): (&str, &str), dialect: &str) -> usize {
     let mysql = dialect == "mysql";
@@ -277,5 +295,25 @@ mod tests {
         check("SELECT c FROM {table", Err("a `{` has no `}`"));
         check("{", Err("a `{` has no `}`"));
         check("SELECT 'c", Err("a quote is not closed"));
+    }
+
+    #[test]
+    fn a_statement_is_cut_at_its_placeholders() {
+        let check = |dialect: &str, sql: &str, expected: &[&str]| {
+            assert_eq!(pieces(sql, dialect), expected, "{dialect}: {sql}");
+        };
+        for dialect in ["mysql", "postgres"] {
+            check(dialect, "", &[""]);
+            check(dialect, "BEGIN", &["BEGIN"]);
+            check(dialect, "SELECT {c} WHERE id=?", &["SELECT {c} WHERE id=", ""]);
+            check(dialect, "a '?' \"?\" b ? ü ?", &["a '?' \"?\" b ", " ü ", ""]);
+            check(dialect, "a /* why? */ ?", &["a /* why? */ ", ""]);
+            check(dialect, "a -- why?\n ?", &["a -- why?\n ", ""]);
+            check(dialect, "a ? 'open ?", &["a ", " 'open ?"]);
+        }
+        check("mysql", r"a '\'?' ?", &[r"a '\'?' ", ""]);
+        check("postgres", r"a '\'? ?", &[r"a '\'", " ", ""]);
+        check("mysql", "a # why?\n ?", &["a # why?\n ", ""]);
+        check("postgres", "a $$?$$ ?", &["a $$?$$ ", ""]);
     }
 }

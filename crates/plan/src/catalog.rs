@@ -16,8 +16,7 @@ use crate::{
     },
 };
 use include_dir::{Dir, include_dir};
-use model::{
-    Parameters, explanation::SourceParts, recipe::Recipe, schema::Schema, subject::Config,
+use model::{quoted, Parameters, explanation::SourceParts, recipe::Recipe, schema::Schema, subject::Config,
 };
 use std::{
     collections::BTreeMap,
@@ -184,7 +183,7 @@ impl Catalog {
         let is_meant = |known: &&str| known.split('/').any(|part| part == name);
         let hint = match known.iter().copied().filter(is_meant).collect::<Vec<_>>().as_slice() {
             [] => suggest::hint(name, known),
-            names => format!("; known: {}", suggest::quoted(names)),
+            names => format!("; known: {}", quoted(names)),
         };
         let (place, what) = (Location::default(), "config");
         Err(Error::UnknownName { place, what, name: name.to_owned(), hint })

@@ -11,8 +11,7 @@ use crate::{
     suggest,
     wire::value::EVERYWHERE,
 };
-use model::{
-    Parameters,
+use model::{quoted, Parameters,
     coded::Misfit,
     experiment::{Design, Factor},
     plan::PhaseKind,
@@ -224,9 +223,13 @@ impl Draft {
                 Err(Error::Invalid { place, reason })
             };
             if !seen.insert(level) {
+                let remedy = match name {
+                    "build" => "a second copy of a build needs a name in `[servers.NAME]`",
+                    _ => "write it once",
+                };
                 return refuse(format!(
-                    "the factor `{name}` has the level `{level}` twice; \
-                     a second copy of a build needs a name in `[servers.NAME]`"
+                    "the factor `{name}` has the level `{}` twice; {remedy}",
+                    shown(level)
                 ));
             }
             if let Err(levels) = fits(name, level) {
@@ -278,7 +281,7 @@ impl Draft {
                 let reason = format!(
                     "the baseline's `{level}` is not a level of the factor `{name}`; \
                      its levels are {}",
-                    suggest::quoted(&levels)
+                    quoted(&levels)
                 );
                 return Err(Error::Invalid { place, reason });
             }

@@ -5,8 +5,7 @@ use crate::{
     error::{Error, Location},
     layers::Layers,
 };
-use model::{
-    coded::{self, Misfit, Server, Transactions},
+use model::{quoted, coded::{self, Misfit, Server, Transactions},
     plan::{Phase, PhaseKind},
     subject::Subject,
 };
@@ -63,8 +62,7 @@ fn scaled(draft: &Draft, phase: &Phase, transactions: &Transactions) -> Result<(
         return Ok(());
     };
     let Some(table) = schema.tables.iter().find(|one| one.name == name) else {
-        let known = schema.tables.iter().map(|table| format!("`{}`", table.name));
-        let known = known.collect::<Vec<_>>().join(", ");
+        let known = quoted(schema.tables.iter().map(|table| &table.name));
         let reason = format!("there is no table `{name}`; the schema has {known}");
         return Err(Misfit { parameter, reason });
     };

@@ -32,7 +32,7 @@ use model::{
     schedule::{self, After, Length, Step},
     schema::{ColumnValue, Table},
     size,
-    subject::{Config, Setting, Subject},
+    subject::{Config, Subject},
 };
 use std::collections::BTreeSet;
 
@@ -45,6 +45,7 @@ const THAW_SECONDS: f64 = 0.1;
 const CONNECT_SECONDS: f64 = 0.01;
 const BESIDE_ROWS_BYTES: f64 = 200e6;
 const SERVER_BYTES: f64 = 200e6;
+const MIB: f64 = 1_048_576.0;
 const PAGE_FILL: f64 = 1.25;
 /// Subjects that start, warm up or stop at the same time: as many as a small host has processors.
 const AT_ONCE: usize = 2;
@@ -254,29 +255,17 @@ fn bytes_of(value: &ColumnValue) -> u64 {
     }
 }
 
-/// Bytes of a page of Postgres.
-const PAGE_BYTES: f64 = 8192.0;
-
 /// Largest size of rows and indexes of one subject, bytes.
 pub(crate) fn largest_bytes(plan: &Plan) -> f64 {
     (loaded(plan).1 + growth(plan).peak_bytes) * PAGE_FILL
 }
 
-/// The caches that a configuration asks for: settings named after a pool of buffers or a cache of
-/// pages.
+/// The page caches of a configuration, bytes.
 pub(crate) fn cache_bytes(config: &Config) -> f64 {
-    let caches = config.settings.iter().filter(|setting| {
-        let name = setting.name.replace('-', "_");
-        let ends = ["buffer_pool_size", "block_cache_size", "shared_buffers", "cache_size"];
-        !name.starts_with("effective_") && ends.iter().any(|end| name.ends_with(end))
-    });
-    caches.map(cache).sum()
-}
-
-/// Postgres counts a cache without a unit in pages.
-fn cache(setting: &Setting) -> f64 {
-    let unit = if setting.name == "shared_buffers" { PAGE_BYTES } else { 1.0 };
-    setting_bytes(&setting.value, unit)
+    let settings = config.settings.iter();
+    let settings =
+        settings.map(|setting| (setting.name.replace('-', "_"), setting.value.clone())).collect();
+    model::cache_bytes(&settings).unwrap_or(0.0)
 }
 
 /// The log that a configuration asks for at the start; versions read one or the other of its
@@ -285,44 +274,12 @@ fn log_bytes(config: &Config) -> f64 {
     let logs = config.settings.iter().filter(|setting| {
         ["log_file_size", "log_capacity"].iter().any(|end| setting.name.ends_with(end))
     });
-    logs.map(|setting| setting_bytes(&setting.value, 1.0)).fold(0.0, f64::max)
+    logs.filter_map(|setting| size::bytes(&setting.value, 1.0)).fold(0.0, f64::max)
 }
 
 /// The log that a configuration lets grow between checkpoints, where it is not set aside at the
-/// start.
+/// start; Postgres counts it in MiB.
 fn kept_log_bytes(config: &Config) -> f64 {
     let logs = config.settings.iter().filter(|setting| setting.name == "max_wal_size");
-    logs.map(|setting| setting_bytes(&setting.value, 1.0)).sum()
-}
-
-/// Bytes of a setting; a negative number counts KiB, as SQLite's does.
-fn setting_bytes(text: &str, unit: f64) -> f64 {
-    match size::bytes(text, unit).unwrap_or(0.0) {
-        kib if kib < 0.0 => -kib * 1024.0,
-        bytes => bytes,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cache_of_postgres_without_a_unit_is_in_pages() {
-        let check = |name: &str, value: &str, expected: f64| {
-            let setting = Setting { name: name.into(), value: value.into(), ..Setting::default() };
-            assert_eq!(cache(&setting), expected, "{name} {value}");
-        };
-        check("shared_buffers", "2048", 16_777_216.0);
-        check("shared_buffers", "16MB", 16_777_216.0);
-        check("innodb_buffer_pool_size", "16777216", 16_777_216.0);
-    }
-
-    #[test]
-    fn a_size_of_sqlite_may_be_negative_and_what_is_none_counts_nothing() {
-        assert_eq!(setting_bytes("512MB", 1.0), 536_870_912.0);
-        assert_eq!(setting_bytes("-1048576", 1.0), 1_073_741_824.0);
-        assert_eq!(setting_bytes("O_DIRECT", 1.0), 0.0);
-        assert_eq!(setting_bytes("", 1.0), 0.0);
-    }
+    logs.filter_map(|setting| size::bytes(&setting.value, MIB)).sum()
 }

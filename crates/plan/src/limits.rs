@@ -4,6 +4,7 @@ use crate::{
     error::{Error, Location},
     explain::shown,
 };
+use model::number::counted;
 
 /// Largest count of blocks, rounds and the like: far beyond use, and small enough to plan at once.
 pub(crate) const COUNT_MAX: u64 = 10_000;
@@ -46,8 +47,9 @@ impl Rate {
         } else if per_second > CONNECTION_RATE_MAX * f64::from(connections) {
             let clients = (per_second / CONNECTION_RATE_MAX).ceil();
             format!(
-                "{asks} of {connections} clients; one client executes at most \
-                 {CONNECTION_RATE_MAX}: use at least {clients} clients"
+                "{asks} of {}; one client executes at most {CONNECTION_RATE_MAX}: use at least \
+                 {clients} clients",
+                counted(connections, "client")
             )
         } else if seconds > 0.0 && per_second * seconds < 1.0 {
             format!("{asks}, which is less than one in a slice of {seconds} s: raise the rate")
@@ -67,6 +69,18 @@ pub(crate) fn check_slices(blocks: u64, of_block: u64, subjects: u64) -> Result<
     let reason = format!(
         "{blocks} blocks with {of_block} rounds of all phases on {subjects} variants are {slices} \
          slices, and at most {SLICES_MAX} can be planned: lower `blocks` or `rounds`"
+    );
+    Err(Error::Invalid { place: Location::default(), reason })
+}
+
+/// Refuses more combinations of levels than can be planned at once.
+pub(crate) fn check_crossed(count: usize, things: &str) -> Result<(), Error> {
+    if count as u64 <= COUNT_MAX {
+        return Ok(());
+    }
+    let reason = format!(
+        "the levels of the factors make more than {COUNT_MAX} {things}, the most that can be \
+         planned: give them fewer levels, or write several experiments"
     );
     Err(Error::Invalid { place: Location::default(), reason })
 }

@@ -5,7 +5,7 @@ use crate::{
     check::{MODE, mode_named},
     draft::DraftPhase,
     error::{Error, Location},
-    limits::{self, CONNECTIONS_MAX, COUNT_MAX, Rate, SECONDS_MAX},
+    limits::{self, CONNECTIONS_MAX, Rate, SECONDS_MAX},
     preset,
     wire::numbers::Limits,
 };
@@ -48,22 +48,11 @@ pub(crate) fn phases(draft: &Draft) -> Result<Vec<Phase>, Error> {
                 .map_err(|error| error.at(draft.places.of(&["suite"])))?;
             names.insert(phase.name.clone(), phases.len());
             phases.push(phase);
-            check_count(draft, phases.len())?;
+            limits::check_crossed(phases.len(), "phases")
+                .map_err(|error| error.at(draft.places.of(&["factors"])))?;
         }
     }
     Ok(phases)
-}
-
-/// Refuses more phases than can be planned at once.
-fn check_count(draft: &Draft, phases: usize) -> Result<(), Error> {
-    if phases as u64 <= COUNT_MAX {
-        return Ok(());
-    }
-    let reason = format!(
-        "the levels of the factors make more than {COUNT_MAX} phases, the most that can be \
-         planned: give them fewer levels, or write several experiments"
-    );
-    Err(Error::Invalid { place: draft.places.of(&["factors"]), reason })
 }
 
 fn named_twice(draft: &Draft, name: &str) -> Error {

@@ -7,6 +7,7 @@ use model::{
     plan::{Block, Phase, PhaseKind, Plan},
     schema::{Schema, Table},
     script::{End, Role},
+    size,
     subject::{START_FACTORS, Subject},
     workload::Mode,
 };
@@ -255,7 +256,7 @@ fn role(roles: &[Role], place: usize) -> String {
             let rows = (rows / f64::from(role.clients.max(1))).round();
             format!(" at {} per second", counted(rows as u64, "row"))
         }
-        _ => format!(" at {} per second", rate / f64::from(role.clients)),
+        _ => format!(" at {} per second", rounded(rate / f64::from(role.clients))),
     });
     format!("{name} {amount}{}", rate.unwrap_or_default())
 }
@@ -359,27 +360,27 @@ fn estimate(text: &mut String, plan: &Plan) -> std::fmt::Result {
 /// Subjects whose caches will not hold the data, however the size of the data is called elsewhere,
 /// or will not fit into their memory.
 fn too_large(text: &mut String, plan: &Plan) -> std::fmt::Result {
-    let largest = largest_bytes(plan);
+    let largest = largest_bytes(plan) as u64;
     for subject in &plan.subjects {
-        let cache = cache_bytes(&subject.config);
+        let cache = cache_bytes(&subject.config) as u64;
         let (label, config) = (&subject.label, &subject.config.name);
-        if cache > 0.0 && cache < largest {
+        if cache > 0 && cache < largest {
             writeln!(
                 text,
                 "warning: rows and indexes take about {}, and {label} has {} of cache by its \
                  config {config}",
-                amount(largest),
-                amount(cache),
+                size::shown(largest),
+                size::shown(cache),
             )?;
         }
-        let limit = subject.build.memory.map(|bytes| bytes as f64);
-        if let Some(limit) = limit.filter(|limit| *limit <= cache.min(largest)) {
+        let limit = subject.build.memory.filter(|limit| *limit <= cache.min(largest));
+        if let Some(limit) = limit {
             writeln!(
                 text,
                 "warning: {label} may fill a cache of {} by its config {config}, and has {} of \
                  memory: raise `memory`, or lower the cache",
-                amount(cache.min(largest)),
-                amount(limit),
+                size::shown(cache.min(largest)),
+                size::shown(limit),
             )?;
         }
     }
@@ -389,13 +390,7 @@ fn too_large(text: &mut String, plan: &Plan) -> std::fmt::Result {
 /// The same of an estimate, in GiB unless that says nothing.
 fn estimated(bytes: u64) -> String {
     let gib = bytes as f64 / f64::from(1 << 30);
-    if gib < 0.05 { amount(bytes as f64) } else { format!("{gib:.1} GiB") }
-}
-
-/// `2.9 GiB`, `16 MiB`.
-fn amount(bytes: f64) -> String {
-    let mib = bytes / f64::from(1 << 20);
-    if mib < 1024.0 { format!("{mib:.0} MiB") } else { format!("{:.1} GiB", mib / 1024.0) }
+    if gib < 0.05 { size::shown(bytes) } else { format!("{gib:.1} GiB") }
 }
 
 /// Lines of orders that are shown, at most: nobody reads more.
@@ -442,6 +437,12 @@ fn counted(number: u64, noun: &str) -> String {
     format!("{grouped} {noun}{plural}")
 }
 
+/// A positive number to three digits, and to a whole one where it has more.
+fn rounded(number: f64) -> f64 {
+    let scale = 10_f64.powi(2 - number.log10().floor().min(2.0) as i32);
+    (number * scale).round() / scale
+}
+
 /// Seconds that promise no more than an estimate can: tens of them up to two minutes.
 fn coarse(seconds: f64) -> f64 {
     if seconds < 120.0 { (seconds / 10.0).ceil() * 10.0 } else { seconds }
@@ -467,6 +468,8 @@ mod tests {
         assert_eq!(duration(0.5), "0.5 s");
         let sizes = [20 << 20, 400 << 20, 3 << 30].map(estimated);
         assert_eq!(sizes, ["20 MiB", "0.4 GiB", "3.0 GiB"]);
+        let rates = [100.0 / 3.0, 0.5, 2000.0 / 3.0, 12_345.6, 1.0 / 30.0].map(rounded);
+        assert_eq!(rates, [33.3, 0.5, 667.0, 12_346.0, 0.0333]);
         assert_eq!(duration(300.0), "5 min");
         assert_eq!(duration(coarse(61.0)), "70 s");
         assert_eq!(duration(coarse(115.0)), "2 min");

@@ -4,7 +4,7 @@
 use crate::{
     Catalog, Draft, Versions,
     error::{Error, Location},
-    suggest,
+    limits, suggest,
 };
 use model::{
     Levels,
@@ -72,10 +72,16 @@ pub(crate) fn subjects(
             }
             let subject = Subject { label, build: named.build.clone(), config, levels };
             subjects.extend(started(draft, versions, subject)?);
+            check_count(draft, &subjects)?;
         }
         build_labels.insert(level.clone(), named.label);
     }
     Ok(Subjects { subjects, build_labels })
+}
+
+fn check_count(draft: &Draft, subjects: &[Subject]) -> Result<(), Error> {
+    limits::check_crossed(subjects.len(), "variants")
+        .map_err(|error| error.at(draft.places.of(&["factors"])))
 }
 
 /// A subject in every way in which the experiment starts it.
@@ -100,6 +106,7 @@ fn started(
                     return Err(Error::Invalid { place, reason });
                 }
                 crossed.push(subject);
+                check_count(draft, &crossed)?;
             }
         }
         started = crossed;

@@ -1,5 +1,7 @@
 //! "Did you mean": the nearest known name to a wrong one.
 
+use model::quoted;
+
 /// The end of a message about the unknown `name`: the nearest of `known`, or all of them.
 pub fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
@@ -21,7 +23,7 @@ pub(crate) fn did_you_mean(name: &str, known: &[&str]) -> String {
 /// All that may be written: "`a`, `b` or `c`".
 pub(crate) fn one_of(names: &[&str]) -> String {
     match names.split_last() {
-        Some((last, [])) => quoted(&[last]),
+        Some((last, [])) => quoted([last]),
         Some((last, others)) => format!("{} or `{last}`", quoted(others)),
         None => String::new(),
     }
@@ -63,11 +65,6 @@ pub(crate) fn versions(wanted: &str, available: &[String]) -> String {
         others => format!(", others are {}", quoted(others)),
     };
     format!("; the nearest version is `{nearest}`{others}; `dbdyno list builds` lists all")
-}
-
-/// Names in backticks, comma separated.
-pub(crate) fn quoted(names: &[&str]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// The most similar known name, if it is similar enough to be what was meant.

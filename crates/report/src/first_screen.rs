@@ -9,8 +9,7 @@ use crate::{
     status, trust, words,
 };
 use analysis::{Comparison, Diagnosis, Finding, PhaseResult};
-use model::{
-    metric::{Kind, Metric},
+use model::{quoted, metric::{Kind, Metric},
     number::counted,
 };
 use std::collections::BTreeSet;
@@ -144,10 +143,10 @@ fn origin(comparison: &Comparison, details: &Details) -> String {
     }
     if let Some(imported) = &details.imported {
         let paths = imported.header.paths.iter().take(PATHS);
-        let paths: Vec<String> = paths.map(|path| format!("`{path}`")).collect();
+        let paths = quoted(paths);
         let more = imported.header.paths.len().saturating_sub(PATHS);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        parts.extend((!paths.is_empty()).then(|| format!("from {}{more}", paths.join(", "))));
+        parts.extend((!paths.is_empty()).then(|| format!("from {paths}{more}")));
     }
     format!("{}.", parts.join(", "))
 }

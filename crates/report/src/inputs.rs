@@ -93,7 +93,7 @@ impl<'a> Inputs<'a> {
     pub(crate) fn cache_mib(&self, subject: &str) -> Option<f64> {
         let mut trials = self.details.trials.iter();
         let trial = trials.find(|trial| trial.header.subject == subject)?;
-        analysis::cache_bytes(&trial.header.settings).map(|bytes| bytes / f64::from(1 << 20))
+        model::cache_bytes(&trial.header.settings).map(|bytes| bytes / f64::from(1 << 20))
     }
 
     /// Labels of the subjects that are compared with a base.

@@ -44,7 +44,7 @@ pub use words::reason;
 
 use analysis::Comparison;
 use document::{Document, Item};
-use model::metric::Metric;
+use model::{metric::Metric, quoted};
 use std::collections::BTreeMap;
 
 /// What is to be said: one comparison per experiment.
@@ -99,8 +99,7 @@ impl View {
         let known = grid::known_keys(comparisons);
         for key in asked {
             if !known.contains(key) {
-                let known: Vec<_> = known.iter().map(|key| format!("`{key}`")).collect();
-                return Err(Error::UnknownKey { key: key.clone(), known: known.join(", ") });
+                return Err(Error::UnknownKey { key: key.clone(), known: quoted(known) });
             }
         }
         Ok(())
@@ -202,8 +201,7 @@ pub fn render_insert_benchmark(
         return Err(Error::NoTables { format: format.name, able });
     }
     let Some(style) = analysis::style::find(style) else {
-        let known = analysis::style::STYLES.iter().map(|style| format!("`{}`", style.name()));
-        let known = known.collect::<Vec<_>>().join(", ");
+        let known = quoted(analysis::style::STYLES.iter().map(|style| style.name()));
         return Err(Error::UnknownStyle { name: style.to_owned(), known });
     };
     Ok(Rendered::of(report, format, &page::insert_benchmark(report, style)))
@@ -217,5 +215,5 @@ fn known_format(name: &str) -> Result<&'static format::Format, Error> {
 /// The names of some formats, for a message.
 fn names(is_meant: fn(&format::Format) -> bool) -> String {
     let meant = format::FORMATS.iter().filter(|format| is_meant(format));
-    meant.map(|format| format!("`{}`", format.name)).collect::<Vec<_>>().join(", ")
+    quoted(meant.map(|format| format.name))
 }

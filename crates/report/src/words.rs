@@ -344,12 +344,6 @@ pub(crate) fn date(wall_us: u64) -> String {
     format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
 }
 
-/// Bytes as people say them.
-pub(crate) fn bytes(bytes: u64) -> String {
-    let gib = bytes as f64 / 1_073_741_824.0;
-    if gib >= 1.0 { format!("{gib:.1} GiB") } else { format!("{:.0} MiB", gib * 1024.0) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -397,7 +391,5 @@ mod tests {
         assert_eq!(date(0), "1970-01-01 00:00 UTC");
         assert_eq!(date(951_827_696_000_000), "2000-02-29 12:34 UTC");
         assert_eq!(date(1_795_303_032_251_508), "2026-11-21 23:17 UTC");
-        assert_eq!(bytes(512 << 20), "512 MiB");
-        assert_eq!(bytes(25_769_803_776), "24.0 GiB");
     }
 }

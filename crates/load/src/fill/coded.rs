@@ -2,7 +2,7 @@
 
 use super::{tpcc, tsbm, tsbs, vectors};
 use crate::wire::{RowSink, RowSource};
-use model::Parameters;
+use model::{Parameters, quoted};
 use values::Random;
 
 /// A table whose rows are written in Rust. One file of this folder makes those of a schema.
@@ -28,8 +28,7 @@ pub(super) fn find(name: &str) -> Option<&'static CodedTable> {
 
 /// The names of all tables, for messages.
 pub(super) fn names() -> String {
-    let names = TABLES.iter().copied().flatten().map(|table| format!("`{}`", table.name));
-    names.collect::<Vec<_>>().join(", ")
+    quoted(TABLES.iter().copied().flatten().map(|table| table.name))
 }
 
 /// Which row is made.

@@ -3,7 +3,7 @@
 use super::{Decimal, Program, Sequence, Source, sql};
 use crate::clock::{Clock, Monotonic};
 use ::values::generator::Sampler;
-use model::script::{Draw, Value};
+use model::{script::{Draw, Value}, quoted};
 use std::collections::BTreeMap;
 
 /// Where a named value is kept.
@@ -183,9 +183,8 @@ fn unknown<'a>(
     known: impl Iterator<Item = &'a String>,
     remedy: &str,
 ) -> String {
-    let known: Vec<String> = known.map(|name| format!("`{name}`")).collect();
-    match known.is_empty() {
-        true => format!("there is no {what} `{name}`; declare it with {remedy}"),
-        false => format!("there is no {what} `{name}` (known: {})", known.join(", ")),
+    match quoted(known).as_str() {
+        "" => format!("there is no {what} `{name}`; declare it with {remedy}"),
+        known => format!("there is no {what} `{name}` (known: {known})"),
     }
 }

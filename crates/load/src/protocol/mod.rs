@@ -10,7 +10,7 @@ mod sqlite;
 pub use null::Null;
 
 use crate::wire::{Client, Dialog, Failure, Session};
-use model::drive::Target;
+use model::{drive::Target, quoted};
 use std::marker::PhantomData;
 
 /// Something that exists once per type of client, such as the body of a worker thread.
@@ -46,7 +46,7 @@ pub fn find<P: PerClient>(protocol: &str) -> Result<P::Value, Failure> {
     match all.iter().find(|known| known.name == protocol) {
         Some(found) => Ok((found.of)()),
         None => {
-            let known = all.map(|known| format!("`{}`", known.name)).join(", ");
+            let known = quoted(all.map(|known| known.name));
             Err(Failure::own(format!("there is no protocol `{protocol}` (known: {known})")))
         }
     }

@@ -47,9 +47,8 @@ pub struct OpSeries {
 }
 
 impl OpSeries {
-    /// A series whose intervals are `interval_ms` wide (at least 1).
-    pub fn new(interval_ms: u32) -> Self {
-        let width = u64::from(interval_ms.max(1)) * 1_000_000;
+    /// A series whose intervals are so many nanoseconds wide (at least 1).
+    pub fn new(width: u64) -> Self {
         Self { intervals: Vec::with_capacity(INTERVALS_MAX), start: 0, width }
     }
 
@@ -121,7 +120,7 @@ mod tests {
     use super::*;
 
     fn series(times: &[(u64, u64, u64)]) -> OpSeries {
-        let mut series = OpSeries::new(1);
+        let mut series = OpSeries::new(1_000_000);
         series.start(5_000_000);
         for (intended, answered, rows) in times {
             series.intended(*intended);

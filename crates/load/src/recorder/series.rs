@@ -1,30 +1,75 @@
 //! Counters per interval, told apart by clock readings that are taken anyway.
 
 use model::drive::Interval;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Maximum number of intervals; all later answers count in the last one. At one second
 /// each this is nine hours, and memory that is not reached is never touched.
 pub(super) const INTERVALS_MAX: usize = 32_768;
+const LAST: usize = INTERVALS_MAX - 1;
 
-/// Intervals of equal width from the barrier on.
+/// The finished intervals of all connections of a stretch. Its clones are the same intervals: so
+/// many connections take no more memory than one, however long a stretch is.
+#[derive(Debug, Clone)]
+pub struct Timeline(Arc<Mutex<Vec<Interval>>>);
+
+impl Default for Timeline {
+    /// No interval yet.
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(Vec::with_capacity(INTERVALS_MAX))))
+    }
+}
+
+impl Timeline {
+    /// All intervals, up to the last one of any connection.
+    pub fn intervals(&self) -> Vec<Interval> {
+        self.lock().clone()
+    }
+
+    /// Adds what a connection counted in an interval: once in each, so that nobody waits for long.
+    fn add(&self, index: usize, theirs: Interval) {
+        let mut all = self.lock();
+        if all.len() <= index {
+            all.resize(index + 1, Interval::default());
+        }
+        let Some(mine) = all.get_mut(index) else { return };
+        mine.operations += theirs.operations;
+        mine.statements += theirs.statements;
+        mine.errors += theirs.errors;
+        mine.service_us_max = mine.service_us_max.max(theirs.service_us_max / 1000);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Interval>> {
+        // Counts are whole whatever has become of who added them.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Intervals of equal width from the barrier on, as one connection counts them.
 #[derive(Debug, Clone)]
 pub struct Series {
-    past: Vec<Interval>,
+    finished: Timeline,
+    /// The longest service time in it is in nanoseconds: a division per operation would cost more
+    /// than all of the counting.
     current: Interval,
+    /// Which interval the current one is.
+    index: usize,
     /// When the current interval ends, nanoseconds.
     boundary: u64,
+    /// Nanoseconds.
     width: u64,
 }
 
 impl Series {
-    /// A series whose intervals are `interval_ms` wide (at least 1).
-    pub fn new(interval_ms: u32) -> Self {
-        Self {
-            past: Vec::with_capacity(INTERVALS_MAX),
-            current: Interval::default(),
-            boundary: u64::MAX,
-            width: u64::from(interval_ms.max(1)) * 1_000_000,
-        }
+    /// A series whose intervals are `interval_ms` wide (at least 1) and become those of `finished`.
+    pub fn new(finished: Timeline, interval_ms: u32) -> Self {
+        let width = u64::from(interval_ms.max(1)) * 1_000_000;
+        Self { finished, current: Interval::default(), index: 0, boundary: u64::MAX, width }
+    }
+
+    /// How wide its intervals are, nanoseconds.
+    pub(super) fn width(&self) -> u64 {
+        self.width
     }
 
     /// The first interval begins at `start_ns`.
@@ -40,8 +85,6 @@ impl Series {
         }
         self.current.operations += 1;
         self.current.statements += statements;
-        // Nanoseconds until the interval is put away: a division per operation would cost more than
-        // all of the counting.
         self.current.service_us_max = self.current.service_us_max.max(service_ns);
     }
 
@@ -56,44 +99,27 @@ impl Series {
 
     #[cold]
     fn advance(&mut self, now: u64) {
-        while now >= self.boundary {
-            if self.past.len() + 1 >= INTERVALS_MAX {
-                self.boundary = u64::MAX;
-                return;
-            }
-            let interval = std::mem::take(&mut self.current);
-            self.past.push(in_microseconds(interval));
-            self.boundary = self.boundary.saturating_add(self.width);
+        let passed = (now - self.boundary) / self.width + 1;
+        let next = (self.index as u64).saturating_add(passed).min(LAST as u64) as usize;
+        if next > self.index {
+            self.finish();
+            self.index = next;
         }
+        self.boundary = match next {
+            LAST => u64::MAX,
+            _ => self.boundary.saturating_add(passed * self.width),
+        };
     }
 
     /// Puts the unfinished interval away: the last entry may be shorter than the others.
     pub fn finish(&mut self) {
-        let interval = std::mem::take(&mut self.current);
-        self.past.push(in_microseconds(interval));
+        self.finished.add(self.index, std::mem::take(&mut self.current));
     }
 
-    /// Adds another connection's finished series, interval by interval.
-    pub fn merge(&mut self, other: &Self) {
-        if self.past.len() < other.past.len() {
-            self.past.resize(other.past.len(), Interval::default());
-        }
-        for (mine, theirs) in self.past.iter_mut().zip(&other.past) {
-            mine.operations += theirs.operations;
-            mine.statements += theirs.statements;
-            mine.errors += theirs.errors;
-            mine.service_us_max = mine.service_us_max.max(theirs.service_us_max);
-        }
+    /// The finished intervals of all connections.
+    pub fn intervals(&self) -> Vec<Interval> {
+        self.finished.intervals()
     }
-
-    /// The finished intervals.
-    pub fn intervals(&self) -> &[Interval] {
-        &self.past
-    }
-}
-
-fn in_microseconds(interval: Interval) -> Interval {
-    Interval { service_us_max: interval.service_us_max / 1000, ..interval }
 }
 
 #[cfg(test)]
@@ -106,7 +132,7 @@ mod tests {
 
     #[test]
     fn answers_count_in_the_interval_in_which_they_came() {
-        let mut series = Series::new(1);
+        let mut series = Series::new(Timeline::default(), 1);
         series.start(1_000_000);
         series.answered(1_500_000, 2, 7_000);
         series.answered(1_999_999, 2, 9_000);
@@ -124,8 +150,10 @@ mod tests {
     }
 
     #[test]
-    fn series_of_different_lengths_merge() {
-        let (mut short, mut long) = (Series::new(1), Series::new(1));
+    fn connections_add_to_the_same_intervals() {
+        let timeline = Timeline::default();
+        let series = || Series::new(timeline.clone(), 1);
+        let (mut short, mut long) = (series(), series());
         short.start(0);
         long.start(0);
         short.answered(10, 1, 2_000);
@@ -133,13 +161,12 @@ mod tests {
         long.answered(1_000_010, 1, 5_000);
         short.finish();
         long.finish();
-        short.merge(&long);
-        assert_eq!(short.intervals(), [interval(2, 2, 0, 2), interval(1, 1, 0, 5)]);
+        assert_eq!(timeline.intervals(), [interval(2, 2, 0, 2), interval(1, 1, 0, 5)]);
     }
 
     #[test]
     fn the_last_interval_takes_what_comes_after_the_limit() {
-        let mut series = Series::new(1);
+        let mut series = Series::new(Timeline::default(), 1);
         series.start(0);
         series.answered(u64::MAX, 1, 1_000);
         series.answered(u64::MAX, 1, 1_000);

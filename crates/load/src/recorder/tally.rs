@@ -180,7 +180,6 @@ impl Tally {
         for error in &other.errors {
             count(&mut self.errors, &error.code, &error.message, error.count);
         }
-        self.recorder.series.merge(&other.recorder.series);
     }
 }
 

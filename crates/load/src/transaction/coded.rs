@@ -4,8 +4,7 @@ use super::{Member, Transaction};
 use crate::Error;
 use crate::program::{Op, Part, Program, Roles, Span};
 use crate::wire::{Parameter, Sql};
-use model::{
-    Parameters,
+use model::{quoted, Parameters,
     drive::Assignment,
     script::Role,
     workload::{Class, Mode},
@@ -201,9 +200,7 @@ fn part<T: Coded>(assignment: &Assignment, dialect: &str, role: &Role) -> Result
 fn checked<T: Coded>(dialect: &str, parameters: &Parameters, role: &Role) -> Result<(), String> {
     let unknown = role.ops.iter().find(|op| T::OPERATIONS.iter().all(|own| own.name != op.name));
     if let Some(op) = unknown {
-        let known: Vec<String> =
-            T::OPERATIONS.iter().map(|one| format!("`{}`", one.name)).collect();
-        let (name, known) = (T::NAME, known.join(", "));
+        let (name, known) = (T::NAME, quoted(T::OPERATIONS.iter().map(|one| one.name)));
         return Err(format!("`{name}` has no operation `{}`; use some of {known}", op.name));
     }
     T::check(dialect, parameters)

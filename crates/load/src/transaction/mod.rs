@@ -25,7 +25,7 @@ pub use crate::arrival::Member;
 use crate::clock::{Clock, write_time};
 use crate::recorder::Tally;
 use crate::wire::{Answer, Client, Failure, Row, TIME_TEXT};
-use model::{drawn::Drawn, neighbors::Neighbors};
+use model::{quoted, drawn::Drawn, neighbors::Neighbors};
 use std::{marker::PhantomData, ops::RangeInclusive};
 use values::Random;
 
@@ -66,7 +66,7 @@ pub(crate) fn find<P: PerCoded>(name: &str) -> Result<P::Value, String> {
     match all.iter().find(|known| known.name == name) {
         Some(found) => Ok((found.of)()),
         None => {
-            let known = all.map(|known| format!("`{}`", known.name)).join(", ");
+            let known = quoted(all.map(|known| known.name));
             Err(format!("there are no coded transactions `{name}` (known: {known})"))
         }
     }

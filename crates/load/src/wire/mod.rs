@@ -18,7 +18,7 @@ pub(crate) mod tunnel;
 pub(crate) mod vector;
 
 pub use client::{Answer, Client};
-pub use dialog::{Argument, Dialog, Kind, Told, pieces};
+pub use dialog::{Argument, Dialog, Kind, Told};
 pub use failure::{Failure, FailureKind};
 pub use pieces::Draft;
 pub use rows::{Row, Rows, Value};

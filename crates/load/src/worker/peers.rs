@@ -8,7 +8,7 @@
 use crate::arrival::{Limit, Schedule};
 use crate::clock::Clock;
 use crate::program::{Part, Roles};
-use crate::recorder::{Latencies, OWN_MAX};
+use crate::recorder::{Latencies, OWN_MAX, Timeline};
 use crate::transaction::{Kept, Member};
 use model::drive::{Stretch, StretchEnd};
 use model::script::End;
@@ -27,6 +27,7 @@ const SPINS: u32 = 32;
 pub(crate) struct Peers {
     peers: Box<[Peer]>,
     kept: Box<[Kept]>,
+    timeline: Timeline,
 }
 
 /// One connection: what it is to do, and what the others see of it.
@@ -93,7 +94,13 @@ impl Peers {
         }
         let kept = roles.parts.iter().map(|part| part.program.kept).max().unwrap_or_default();
         let groups = places.iter().map(|(_, index)| index + 1).max().unwrap_or_default();
-        Self { peers: peers.into(), kept: (0..groups).map(|_| Kept::new(kept)).collect() }
+        let kept = (0..groups).map(|_| Kept::new(kept)).collect();
+        Self { peers: peers.into(), kept, timeline: Timeline::default() }
+    }
+
+    /// The intervals of all connections.
+    pub(crate) fn timeline(&self) -> Timeline {
+        self.timeline.clone()
     }
 
     /// The peer of connection `index`.

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::clock::{Clock, Monotonic};
 use crate::program::{Program, Roles};
-use crate::recorder::{Intervals, Recorder, Tally};
+use crate::recorder::{Intervals, Recorder, Series, Tally, Timeline};
 use crate::transaction::{Coded, Declared, Transaction};
 use crate::wire::{Answer, Client, Draft, Failure, FailureKind, Row, Session, Sql};
 use model::drive::{Argument, Stretch, StretchEnd, Target, TracedStatement};
@@ -67,7 +67,8 @@ fn told<C: Client, T: Transaction>(
     super::prepare(&mut client, program)?;
     let mut tracing = Tracing::new(&mut client, program);
     let latencies = Arc::clone(&pairing.peer.latencies);
-    let mut tally = Tally::new(Recorder::new(latencies, Intervals::Common, stretch.interval_ms));
+    let series = Series::new(Timeline::default(), stretch.interval_ms);
+    let mut tally = Tally::new(Recorder::new(latencies, Intervals::Common, series));
     let random = Random::new(stretch.seed, 0);
     let mut execution = Execution::new(program, pairing, transaction, random);
     let mut clock = Monotonic;

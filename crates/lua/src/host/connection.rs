@@ -4,6 +4,7 @@ use super::Host;
 use crate::{bulk::Bulk, counters::Counters, literal, settings::Driver, shared::Shared};
 use load::wire::{Argument, Dialog, Failure, Kind, Told, Value as Sql};
 use mlua::{Lua, LuaString, Table, Value};
+use model::sql::pieces;
 use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
     thread,
@@ -47,10 +48,26 @@ enum Lent {
 }
 
 struct Statement {
-    sql: String,
     kinds: Vec<Kind>,
-    /// Its number at the server; none where it is sent as text.
-    number: Option<usize>,
+    form: Form,
+}
+
+/// How a statement is sent.
+enum Form {
+    /// By its number at the server.
+    Prepared(usize),
+    /// As text, cut at its placeholders.
+    Text(Vec<String>),
+}
+
+impl Statement {
+    /// Its number at the server, if it has one.
+    fn number(&self) -> Option<usize> {
+        match self.form {
+            Form::Prepared(number) => Some(number),
+            Form::Text(_) => None,
+        }
+    }
 }
 
 impl Connection {
@@ -71,8 +88,7 @@ impl Connection {
 
     pub(super) fn disconnect(&mut self) {
         if let (Lent::Yes, Some(dialog)) = (self.lent, &mut self.dialog) {
-            let mut known =
-                self.statements.iter().flatten().filter_map(|statement| statement.number);
+            let mut known = self.statements.iter().flatten().filter_map(Statement::number);
             // One that is lost has no statements.
             let _ = known.try_for_each(|number| dialog.close(number));
         }
@@ -96,15 +112,16 @@ impl Connection {
     }
 
     pub(super) fn prepare(&mut self, lua: &Lua, host: &Host, sql: String) -> mlua::Result<Five> {
-        let number = if self.shared.settings.prepares {
+        let form = if self.shared.settings.prepares {
             match self.dialog().and_then(|dialog| dialog.prepare(&sql)) {
-                Ok(number) => Some(number),
+                Ok(number) => Form::Prepared(number),
                 Err(failure) => return self.failed(lua, host, &failure),
             }
         } else {
-            None
+            let pieces = pieces(&sql, self.driver.dialect());
+            Form::Text(pieces.into_iter().map(str::to_owned).collect())
         };
-        self.statements.push(Some(Statement { sql, kinds: Vec::new(), number }));
+        self.statements.push(Some(Statement { kinds: Vec::new(), form }));
         let number = self.statements.len();
         Ok((Value::Integer(number as _), Value::Nil, Value::Nil, Value::Nil, Value::Nil))
     }
@@ -124,7 +141,7 @@ impl Connection {
         let kinds: Vec<Kind> = kinds.collect();
         let known = self.statement(statement)?;
         known.kinds.clone_from(&kinds);
-        let number = known.number;
+        let number = known.number();
         let bound = match number {
             Some(number) => self.dialog().and_then(|dialog| dialog.bind(number, &kinds)),
             None => Ok(()),
@@ -155,11 +172,11 @@ impl Connection {
             .map(|((value, kind), text)| argument(value, *kind, text.as_deref()))
             .collect();
         let arguments = arguments?;
-        let told = match (&mut self.dialog, known.number) {
+        let told = match (&mut self.dialog, &known.form) {
             (None, _) => Err(disconnected()),
-            (Some(dialog), Some(number)) => dialog.execute(number, &arguments),
-            (Some(dialog), None) => {
-                let text = literal::text(self.driver, &known.sql, &arguments);
+            (Some(dialog), Form::Prepared(number)) => dialog.execute(*number, &arguments),
+            (Some(dialog), Form::Text(pieces)) => {
+                let text = literal::text(self.driver, pieces, &arguments);
                 text.map_err(Failure::own).and_then(|text| dialog.query(&text))
             }
         };
@@ -192,7 +209,7 @@ impl Connection {
     /// Forgets a statement; whether the server was told.
     pub(super) fn close(&mut self, statement: usize) -> bool {
         let place = statement.checked_sub(1).and_then(|at| self.statements.get_mut(at));
-        let number = place.and_then(Option::take).and_then(|known| known.number);
+        let number = place.and_then(Option::take).and_then(|known| known.number());
         let (Some(number), Some(dialog)) = (number, &mut self.dialog) else { return false };
         // A connection that is lost tells so at its next statement.
         let _ = dialog.close(number);

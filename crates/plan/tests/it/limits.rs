@@ -90,7 +90,7 @@ fn rates_and_lengths_beyond_any_host_are_refused() {
     check(&rate("1e12"), "no host executes more than 10000000: lower `per_second`");
     check(&rate("-5"), "`per_second` is -5; it must be above 0");
     check(&rate("nan"), "`per_second` is NaN; it must be above 0");
-    check(&rate("5e6"), "5000000 operations per second of 1 clients; one client executes at most");
+    check(&rate("5e6"), "5000000 operations per second of 1 client; one client executes at most");
     check(&rate("5e6"), "use at least 5 clients");
     check(&rate("0.01"), "less than one in a slice of 2 s: raise the rate");
     assert_eq!(message(&point(&rate("1000"))), "");
@@ -99,6 +99,22 @@ fn rates_and_lengths_beyond_any_host_are_refused() {
         "clients = [8]",
     );
     assert_eq!(message(&many), "", "enough clients");
+}
+
+#[test]
+fn levels_are_crossed_up_to_a_limit() {
+    let levels = |count: usize| (0..count).map(|level| level.to_string()).collect::<Vec<_>>();
+    let factor = |name: &str, count| format!("{name} = {:?}\n", levels(count));
+    let planned = |first: String, second: String| {
+        message(&experiment("workloads = [\"random-points\"]", &format!("{first}{second}")))
+    };
+    let refused = "more than 10000 variants, the most that can be planned: give them fewer levels";
+    let got = planned(factor("environment", 101), factor("prefix", 100));
+    assert!(got.contains(refused), "{got}");
+    assert_eq!(planned(factor("environment", 5), factor("prefix", 4)), "");
+    let numbers = |name: &str| format!("{name} = {:?}\n", (1..102).collect::<Vec<_>>());
+    let got = planned(numbers("range"), numbers("clients"));
+    assert!(got.contains("more than 10000 phases"), "{got}");
 }
 
 #[test]

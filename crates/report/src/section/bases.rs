@@ -7,18 +7,17 @@ use crate::{
     words::{self, THROUGHPUT},
 };
 use analysis::{Comparison, PhaseResult};
-use model::metric::Better;
+use model::{metric::Better, quoted};
 
 pub(super) const SECTION: Section = Section { name: "bases", write };
 
 fn write(inputs: &Inputs<'_>, document: &mut Document) {
     let Some(second) = &inputs.details.second else { return };
     document.section("bases", "Two bases side by side");
-    let names = second.bases.iter().map(|name| format!("`{name}`"));
     document.paragraph(format!(
         "Throughput relative to the base of the table above and, in the next column, relative \
          to {}.",
-        names.collect::<Vec<_>>().join(", ")
+        quoted(&second.bases)
     ));
     document.items.push(Item::Table(table([inputs.comparison, second])));
 }

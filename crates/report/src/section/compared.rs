@@ -16,6 +16,7 @@ use model::{
     number::{counted, ordinal},
     plan::Plan,
     record::TrialHeader,
+    size,
 };
 
 /// Settings with different values that are shown at once; the rest can be opened.
@@ -131,7 +132,7 @@ fn host(details: &Details, document: &mut Document) {
     document.heading(3, "Host");
     let facts = [
         ("CPU", format!("{}, {} online", or(&host.cpu), host.cpus)),
-        ("memory", words::bytes(host.memory_bytes)),
+        ("memory", size::shown(host.memory_bytes)),
         ("kernel", or(&host.kernel)),
         ("virtualization", or(&host.virtualization)),
         ("governor", or(&host.governor)),

@@ -3,8 +3,7 @@
 
 use super::{Case, Form, VerifiedPhase, facts, plans, shown, trace};
 use crate::{Error, server::Instance};
-use model::{
-    coded,
+use model::{quoted, coded,
     drive::{Assignment, TracedStatement},
     number::counted,
     workload::{Check, Mode},
@@ -67,8 +66,7 @@ fn check_index(
                     continue;
                 }
                 Ok(seen) => {
-                    let used = seen.iter().map(|access| format!("`{}`", access.index));
-                    let used = used.collect::<Vec<_>>().join(", ");
+                    let used = quoted(seen.iter().map(|access| &access.index));
                     format!("{plan} uses the index {used}, and not `{meant}`")
                 }
                 Err(reason) => format!("it cannot be explained: {reason}"),

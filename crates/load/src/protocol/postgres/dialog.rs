@@ -8,8 +8,8 @@ use super::{
     Connection, message,
     reply::{self, DataRow},
 };
-use crate::wire::{Argument, Dialog, Failure, Kind, Row, Told, Value, pieces};
-use model::drive::Target;
+use crate::wire::{Argument, Dialog, Failure, Kind, Row, Told, Value};
+use model::{drive::Target, number::counted, sql::pieces};
 
 const OID_INT8: u32 = 20;
 const OID_FLOAT8: u32 = 701;
@@ -62,7 +62,7 @@ impl Dialog for PostgresDialog {
     fn prepare(&mut self, sql: &str) -> Result<usize, Failure> {
         let sql = sql.to_owned();
         // Others are sent with the kinds of their parameters, known when these are bound.
-        let is_known = pieces(&sql).len() == 1;
+        let is_known = pieces(&sql, "postgres").len() == 1;
         self.statements.push(Some(Statement { sql, bound: None, messages: Vec::new(), head: 0 }));
         let number = self.statements.len() - 1;
         if is_known {
@@ -132,11 +132,13 @@ fn known(all: &mut [Option<Statement>], number: usize) -> Result<&mut Statement,
 
 /// The text with `$1` and so on.
 fn numbered(sql: &str, given: usize) -> Result<String, Failure> {
-    let pieces = pieces(sql);
+    let pieces = pieces(sql, "postgres");
     let wanted = pieces.len() - 1;
     if wanted != given {
         return Err(Failure::own(format!(
-            "the statement has {wanted} placeholders and {given} parameters were bound"
+            "the statement has {}, and {} were bound",
+            counted(wanted, "placeholder"),
+            counted(given, "parameter")
         )));
     }
     let mut text = String::new();

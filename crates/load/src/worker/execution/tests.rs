@@ -1,6 +1,6 @@
 use super::*;
 use crate::program::Roles;
-use crate::recorder::{Intervals, Recorder};
+use crate::recorder::{Intervals, Recorder, Series};
 use crate::testing::*;
 use crate::transaction::{Declared, Member};
 use crate::wire::Draft;
@@ -182,7 +182,8 @@ fn executed(
     let peers = Peers::new(&roles, stretch, 2);
     let pairing = peers.pairing(0).unwrap();
     let latencies = Arc::clone(&pairing.peer.latencies);
-    let mut tally = Tally::new(Recorder::new(latencies, Intervals::Common, stretch.interval_ms));
+    let series = Series::new(peers.timeline(), stretch.interval_ms);
+    let mut tally = Tally::new(Recorder::new(latencies, Intervals::Common, series));
     let declared = Declared::new(program, pairing.kept, pairing.peer.member, counters);
     let timing = Timing { schedule, limit: Limit::new(stretch.end), start_ns: clock.now };
     Execution::new(program, pairing, declared, random).execute(client, clock, timing, &mut tally);

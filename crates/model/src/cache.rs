@@ -1,6 +1,6 @@
 //! How much memory the settings of a server give to its cache of pages.
 
-use model::{Levels, size};
+use crate::{Levels, size};
 
 /// Settings that size a cache, and the bytes of one unit of their value. Several may hold: a server
 /// with two storage engines has a cache for each.
@@ -10,8 +10,8 @@ const CACHES: [(&str, f64); 3] =
 /// Postgres tells this one in pages.
 const SHARED: &str = "shared_buffers";
 
-/// Bytes of all page caches by the settings as the server reports them; none where no setting is
-/// known. SQLite's `cache_size` is in pages, or in KiB where it is negative.
+/// Bytes of all page caches by the settings as a configuration writes them or the server reports
+/// them; none where no setting is known. SQLite's `cache_size` is in pages, or in KiB where it is negative.
 pub fn cache_bytes(settings: &Levels) -> Option<f64> {
     let bytes = |name: &str, unit: f64| settings.get(name).and_then(|text| size::bytes(text, unit));
     let servers = CACHES.iter().filter_map(|(name, unit)| bytes(name, *unit));
@@ -41,6 +41,8 @@ mod tests {
         check(&[("shared_buffers", "512MB")], Some(512.0));
         check(&[("cache_size", "-2048")], Some(2.0));
         check(&[("cache_size", "512"), ("page_size", "8192")], Some(4.0));
+        let negative = [("cache_size", "-2048"), ("page_size", "8192")];
+        check(&negative, Some(2.0));
         check(&[("cache_size", "x")], None);
         check(&[], None);
     }
