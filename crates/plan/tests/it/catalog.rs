@@ -197,6 +197,24 @@ fn an_overlay_comes_first() {
 }
 
 #[test]
+fn areas_that_extend_each_other_are_read_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let areas = folder.path().join("areas");
+    fs_err::create_dir(&areas).unwrap();
+    let text = "help = \"mine\"\nextends = \"mariadb\"\n[[area]]\nname = \"x\"\n\
+                functions = [\"x*\"]\n";
+    fs_err::write(areas.join("mysql.toml"), text).unwrap();
+    let parts = Catalog::with_overlay(folder.path()).unwrap().all_source_parts().unwrap();
+    let names = |server: &str| {
+        let names = parts[server].areas.iter().map(|area| area.name.as_str());
+        names.collect::<Vec<_>>()
+    };
+    let of_mariadb = ["InnoDB: buffer pool", "optimizer", "memory"];
+    assert_eq!(names("mariadb"), [&of_mariadb[..], &["x"]].concat());
+    assert_eq!(names("mysql"), [&["x"][..], &of_mariadb].concat());
+}
+
+#[test]
 fn a_configuration_has_what_it_extends() {
     let config = catalog().config("mariadb", "myrocks").unwrap();
     let value = |name: &str| {
