@@ -181,6 +181,21 @@ fn the_statements_of_a_transaction_are_counted_as_published() {
 }
 
 #[test]
+fn a_moment_of_the_time_series_is_the_end_of_an_hour_of_the_window() {
+    let check = |window: u32, low: u32| {
+        let set = format!("parameters.window_hours={window}");
+        let plan = shipped("time-series", &[&set]).unwrap();
+        let mut phases = plan.phases.iter();
+        let own = phases.find(|phase| phase.name == "tsbs-groupby-orderby-limit").unwrap();
+        let drawn = serde_json::to_string(&own.script.roles[0].ops[0].draws).unwrap();
+        assert!(drawn.contains(&format!("\"low\":{low},\"high\":86400")), "{window}: {drawn}");
+    };
+    check(24, 3_600);
+    check(12, 46_800);
+    check(1, 86_400);
+}
+
+#[test]
 fn an_overlay_comes_first() {
     let folder = tempfile::tempdir().unwrap();
     let workloads = folder.path().join("workloads");
