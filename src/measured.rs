@@ -12,13 +12,17 @@ use store::{Results, Selection};
 const NEAR: f64 = 1.5;
 
 /// A sentence where an explanation found costs that are far from those of its run: then its shares
-/// are those of another state.
+/// are those of another state, or of other operations.
 pub(crate) fn far_from(
     explanation: &Explanation,
     results: &Results,
     run: &str,
     plan: &Plan,
 ) -> anyhow::Result<Option<String>> {
+    let phase = plan.phases.iter().find(|phase| phase.name == explanation.phase);
+    if phase.is_some_and(|phase| phase.script.has_named_roles()) {
+        return Ok(Some(of_roles(&explanation.phase)));
+    }
     let (metric, unit, per_unit) = match explanation.by {
         Quantity::Instructions => ("foreground_user_instructions_per_op", "instructions", 1.0),
         Quantity::CpuTime => ("foreground_cpu_us_per_op", "us", 1000.0),
@@ -40,6 +44,14 @@ pub(crate) fn far_from(
         side.cost as f64 / operations / per_unit
     });
     Ok(sentence([of_base, of_variant], explained, unit))
+}
+
+/// Roles have rates and connections of their own in a run.
+fn of_roles(phase: &str) -> String {
+    format!(
+        "`{phase}` divides its work among roles, and here one connection executes the operations \
+         of all, by their weights: costs per operation are not those that the run measured"
+    )
 }
 
 /// The same of values per operation: base first.
@@ -66,6 +78,41 @@ fn short(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::versions::HostVersions;
+    use model::explanation::{EXPLANATION_FORMAT, WarmUp};
+
+    #[test]
+    fn what_a_run_measured_of_roles_is_not_compared() {
+        let catalog = ::plan::Catalog::embedded().unwrap();
+        let set = vec!["suite=tsbm".to_owned()];
+        let overrides = ::plan::Overrides { set, seed: Some(1), ..Default::default() };
+        let draft = ::plan::load_experiment("quickstart", &catalog, &overrides).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let places = dbms::Places::at(folder.path(), None).unwrap();
+        let plan = ::plan::plan(&draft, &catalog, &HostVersions { places: &places }).unwrap();
+        let results = Results::open_or_create(folder.path().join("results")).unwrap();
+        let side = Side {
+            subject: "a".to_owned(),
+            server_version: String::new(),
+            warm_up: WarmUp { operations: 0, batches: Vec::new(), steady: true },
+            operations: 1,
+            cost: 1,
+            samples: 0,
+            unplaced: 0,
+            functions: Vec::new(),
+            areas: Vec::new(),
+        };
+        let own = plan.phases.iter().find(|phase| phase.script.has_named_roles()).unwrap();
+        let explanation = Explanation {
+            format: EXPLANATION_FORMAT,
+            phase: own.name.clone(),
+            by: Quantity::Instructions,
+            means: String::new(),
+            sides: [side.clone(), side],
+        };
+        let said = far_from(&explanation, &results, "r", &plan).unwrap().unwrap();
+        assert!(said.contains("divides its work among roles"), "{said}");
+    }
 
     #[test]
     fn another_state_of_the_host_is_told() {

@@ -319,3 +319,73 @@ fn closure(side: &Side) -> serde_json::Value {
         "unplaced": side.unplaced,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::explanation::{Area, Function, SourceParts, WarmUp};
+    use std::collections::BTreeMap;
+
+    fn shipped() -> BTreeMap<String, SourceParts> {
+        ::plan::Catalog::embedded().unwrap().all_source_parts().unwrap()
+    }
+
+    /// In which areas functions are, with their number.
+    fn areas(known: &[Area], names: &[&str]) -> Vec<(String, f64)> {
+        let function =
+            |name: &&str| Function { caller: None, name: (*name).to_owned(), cost: 1, calls: 1 };
+        let side = Side {
+            subject: String::new(),
+            server_version: String::new(),
+            warm_up: WarmUp { operations: 0, batches: Vec::new(), steady: true },
+            operations: 1,
+            cost: names.len() as u64,
+            samples: 0,
+            unplaced: 0,
+            functions: names.iter().map(function).collect(),
+            areas: known.to_vec(),
+        };
+        let explanation = Explanation {
+            format: EXPLANATION_FORMAT,
+            phase: String::new(),
+            by: Quantity::Instructions,
+            means: String::new(),
+            sides: [side.clone(), side],
+        };
+        let found = Explained::of(&explanation).areas.into_iter();
+        let known = found.map(|area| (area.name, area.costs[0]));
+        known.filter(|(_, functions)| *functions > 0.0).collect()
+    }
+
+    #[test]
+    fn no_shipped_area_hides_a_pattern_of_a_later_one() {
+        for (server, parts) in shipped() {
+            for area in &parts.areas {
+                let patterns: Vec<&str> = area.functions.iter().map(String::as_str).collect();
+                let expected = [(area.name.clone(), patterns.len() as f64)];
+                assert_eq!(areas(&parts.areas, &patterns), expected, "{server}: {patterns:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn functions_are_in_the_area_of_their_work() {
+        let parts = shipped();
+        let check = |server: &str, function: &str, expected: &str| {
+            let found = areas(&parts[server].areas, &[function]);
+            assert_eq!(found, [(expected.to_owned(), 1.0)], "{server}: {function}");
+        };
+        check("mariadb", "lock_tables", "tables, metadata locks");
+        check("mysql", "lock_table", "InnoDB: transactions, read views, undo");
+        check("mysql", "log_slow_statement", "statement, THD");
+        check("mysql", "cmp_item_int::cmp", "items, fields");
+        check("mysql", "cmp_data", "InnoDB: index search");
+        check("postgres", "pg_mblen_with_len", "functions, text");
+        check("postgres", "pg_verify_mbstr", "protocol, network");
+        check("postgres", "get_hash_value", "hash tables, resource owners");
+        check("sqlite", "sqlite3WalkExpr", "compiler");
+        check("sqlite", "sqlite3WalFindFrame", "pager, WAL");
+        check("sqlite", "getPageNormal", "pager, WAL");
+        check("sqlite", "getAndInitPage", "B-tree");
+    }
+}

@@ -176,6 +176,12 @@ mod tests {
                         longer, 6.0 us are CPU time of the engine, and 4.0 us the way to a server \
                         and back (client CPU 0.10 and 4.10, context switches 0.00 and 2.00).";
         assert_eq!((first.rule, first.sentence.as_str()), ("embedding", expected));
+        // A server whose engine uses less CPU time is slower all the same.
+        (phase.cells[2].base_value, phase.cells[2].value) = (Some(8.5), Some(2.5));
+        let expected = "The base is embedded in the client. An operation takes 10.0 us longer and \
+                        6.0 us less CPU time of the engine; the way to a server and back comes on \
+                        top (client CPU 0.10 and 4.10, context switches 0.00 and 2.00).";
+        assert_eq!(diagnose(&phase)[0].findings[0].sentence, expected);
         let said = architecture(&[phase]).unwrap();
         assert!(said.starts_with("`old` is embedded") && said.contains("costs on `new`"), "{said}");
     }

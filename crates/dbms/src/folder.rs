@@ -263,9 +263,12 @@ fn copy_file(source: &OwnedFd, (from, to): (&Path, &Path), owner: u32) -> Result
     }
     let mut options = std::fs::OpenOptions::new();
     let mut target = options.write(true).create_new(true).mode(0o600).open(to)?;
+    let mut file = std::fs::File::from(file);
     if ioctl_ficlone(&target, &file).is_err() {
-        std::io::copy(&mut std::fs::File::from(file), &mut target)?;
+        std::io::copy(&mut file, &mut target)?;
     }
+    // By their times `make` knows which files follow from which.
+    target.set_modified(file.metadata()?.modified()?)?;
     fchmod(&target, Mode::from_raw_mode(about.st_mode & 0o777))
         .map_err(|error| file_error(to, error))
 }

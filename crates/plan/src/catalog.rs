@@ -293,16 +293,18 @@ impl Catalog {
     /// What is known of the functions of a server's source, in the order in which areas are tried;
     /// nothing for a server without a file of them.
     fn source_parts(&self, server: &str) -> Result<SourceParts, Error> {
-        let Some(source) = self.files.get(&format!("areas/{server}")) else {
-            return Ok(SourceParts::default());
-        };
-        let wire: WireAreas = source.parse()?;
-        let more = wire.extends.clone().filter(|name| name != server);
-        let mut parts = wire.check().map_err(|fault| source.locate(fault))?;
-        if let Some(other) = more {
-            let SourceParts { areas, rare } = self.source_parts(&other)?;
+        let mut parts = SourceParts::default();
+        let mut seen: Vec<String> = Vec::new();
+        let mut next = Some(server.to_owned());
+        // A server that extends itself, over others or not, is read once.
+        while let Some(name) = next.filter(|name| !seen.contains(name)) {
+            let Some(source) = self.files.get(&format!("areas/{name}")) else { break };
+            let wire: WireAreas = source.parse()?;
+            next = wire.extends.clone();
+            let SourceParts { areas, rare } = wire.check().map_err(|fault| source.locate(fault))?;
             parts.areas.extend(areas);
             parts.rare.extend(rare);
+            seen.push(name);
         }
         Ok(parts)
     }

@@ -166,9 +166,9 @@ pub fn areas(explained: &Explained) -> Item {
         let share =
             if share.is_finite() { TableCell::Text(percent(share)) } else { TableCell::Missing };
         let cells = [costs[0], costs[1]].map(|count| TableCell::Text(whole(count)));
-        let chance = chance.map_or(TableCell::Missing, |chance| TableCell::Text(whole(chance)));
         let change = [TableCell::Text(signed(difference))];
-        let change = change.into_iter().chain(sampled.then_some(chance)).chain([share]);
+        let by_chance = sampled.then(|| self::chance(chance));
+        let change = change.into_iter().chain(by_chance).chain([share]);
         Row::named(name, cells.into_iter().chain(change))
     };
     let mut rows = vec![row("all", explained.costs, None)];
@@ -178,6 +178,11 @@ pub fn areas(explained: &Explained) -> Item {
         false => &["difference", OF_BASE],
     };
     Item::Table(Table { columns: columns(explained, "area", last), rows })
+}
+
+/// By how much a difference may be wrong.
+fn chance(size: Option<f64>) -> TableCell {
+    size.map_or(TableCell::Missing, |size| TableCell::Text(whole(size)))
 }
 
 /// The functions with the largest difference of their own costs, without those that samples do not
@@ -205,7 +210,9 @@ pub fn functions(explained: &Explained, most: usize) -> Item {
     };
     let rows = explained.functions.iter().filter(told).take(most).map(|function| {
         let mut cells = vec![TableCell::Text(signed(function.difference()))];
-        cells.extend(function.chance.map(|chance| TableCell::Text(whole(chance))));
+        if explained.by == Quantity::CpuTime {
+            cells.push(chance(function.chance));
+        }
         for (_, cost, text) in costs {
             cells.extend(function.sides.iter().map(|side| match side {
                 None => TableCell::Missing,
@@ -371,6 +378,24 @@ mod tests {
         );
         check(&[("rows", [9_000.0, 9_001.0])], ": the same within 0.200 %.");
         check(&[(NOT_ATTRIBUTED, [0.0, 1_000.0])], ": 1,000 added.");
+    }
+
+    #[test]
+    fn a_row_has_all_cells_where_samples_tell_nothing_of_chance() {
+        let sides = [Some(Cost::default()), None];
+        let function = FunctionCost { name: "f".to_owned(), sides, chance: None };
+        let sampled = Explained {
+            by: Quantity::CpuTime,
+            functions: vec![function],
+            ..example(&[("search", [1.0, 2.0])])
+        };
+        for item in [functions(&sampled, 9), areas(&sampled)] {
+            let Item::Table(table) = item else { panic!("no table") };
+            for row in &table.rows {
+                let Row::Cells(cells) = row else { panic!("no cells") };
+                assert_eq!(cells.len(), table.columns.len());
+            }
+        }
     }
 
     #[test]

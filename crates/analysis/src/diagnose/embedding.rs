@@ -24,7 +24,9 @@ impl Rule for Embedding {
         }
         let costs: Vec<_> = WAY.iter().filter_map(|metric| evidence.pair(metric)).collect();
         let cpu = evidence.pair(SERVER_CPU).map_or(0.0, |cost| cost.value - cost.base);
-        let (way, cpu, change) = ((change - cpu).abs(), cpu.abs(), change.abs());
+        // Several tasks may use more CPU time than an operation takes, and a server less than the
+        // engine: then it is no part of the change.
+        let is_part = cpu * change >= 0.0 && cpu.abs() <= change.abs();
         let listed: Vec<String> = costs
             .iter()
             .map(|cost| {
@@ -38,13 +40,23 @@ impl Rule for Embedding {
         };
         let who = if base { "The base" } else { "The variant" };
         let how = evidence.word("longer", "less");
+        let (way, time, used) = ((change - cpu).abs(), change.abs(), cpu.abs());
+        let parts = if is_part {
+            format!(
+                "Of {time:.1} us that an operation takes {how}, {used:.1} us are CPU time of the \
+                 engine, and {way:.1} us the way to a server and back{listed}."
+            )
+        } else {
+            let more = if cpu > 0.0 { "more" } else { "less" };
+            let way = if base { "comes on top" } else { "falls away" };
+            format!(
+                "An operation takes {time:.1} us {how} and {used:.1} us {more} CPU time of the \
+                 engine; the way to a server and back {way}{listed}."
+            )
+        };
         Some(Finding {
             rule: self.name(),
-            sentence: format!(
-                "{who} is embedded in the client. Of {change:.1} us that an operation takes \
-                 {how}, {cpu:.1} us are CPU time of the engine, and {way:.1} us the way to a \
-                 server and back{listed}."
-            ),
+            sentence: format!("{who} is embedded in the client. {parts}"),
             strength: costs.first().map_or(0.0, strength),
             // The sentence accounts for all of it.
             share: Some(1.0),

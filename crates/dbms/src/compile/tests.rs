@@ -123,7 +123,7 @@ fn what_cannot_be_compiled_is_refused_before_anything_is_executed() {
         let empty = tempfile::tempdir().unwrap();
         let at = empty.path().display().to_string();
         let shape =
-            "is no source tree of it: no folder holds `sqlite3.c`, `sqlite3.h`, or `configure`";
+            "is no source tree of it: no folder holds `configure`, `src/sqlite.h.in`, or `sqlite3";
         let other = |build: &mut Build| build.compilation.tree.as_mut().unwrap().at = at.clone();
         check(&other, shape);
     }
@@ -134,6 +134,7 @@ fn a_build_ends_with_everything_it_started_when_it_is_to_stop() {
     let bench = bench();
     let mut build = bench.build(FAKE);
     let mut recipe = recipe::of(&build).unwrap().clone();
+    recipe.ways.retain(|way| way.name == "amalgamation");
     let pid = bench.root.path().join("pid");
     let script = format!("sleep 600 & echo $! > {}; wait", pid.display());
     recipe.ways[0].steps = vec![["sh", "-c", &script].map(str::to_owned).to_vec()];
@@ -164,9 +165,10 @@ fn the_place_of_a_way_is_searched_from_the_top_down() {
         fs::write(tree.path().join(name).join("sqlite3.c"), "").unwrap();
         fs::write(tree.path().join(name).join("sqlite3.h"), "").unwrap();
     };
-    let way = recipe::of(&Build::of("sqlite", "")).unwrap().ways[0].clone();
+    let recipe = recipe::of(&Build::of("sqlite", "")).unwrap();
+    let way = recipe.ways.iter().find(|way| way.name == "amalgamation").unwrap();
     let found = || {
-        let place = place_of(&way, tree.path()).unwrap()?;
+        let place = place_of(way, tree.path()).unwrap()?;
         Some(place.strip_prefix(tree.path()).unwrap().display().to_string())
     };
     assert_eq!(found(), None);
@@ -177,4 +179,19 @@ fn the_place_of_a_way_is_searched_from_the_top_down() {
     assert_eq!(found().as_deref(), Some("z/b"));
     folder("sqlite3");
     assert_eq!(found().as_deref(), Some("sqlite3"));
+}
+
+#[test]
+fn an_amalgamation_in_a_whole_tree_is_made_anew() {
+    let tree = tempfile::tempdir().unwrap();
+    fs::create_dir(tree.path().join("src")).unwrap();
+    for name in ["configure", "src/sqlite.h.in", "sqlite3.c", "sqlite3.h"] {
+        fs::write(tree.path().join(name), "").unwrap();
+    }
+    let recipe = recipe::of(&Build::of("sqlite", "")).unwrap();
+    let fits = |way: &&Way| place_of(way, tree.path()).unwrap().is_some();
+    let steps = &recipe.ways.iter().find(fits).unwrap().steps;
+    let place = |words: [&str; 2]| steps.iter().position(|step| *step == words);
+    let (clean, made) = (place(["make", "clean"]), place(["make", "sqlite3.c"]));
+    assert!(clean.is_some() && clean < made, "{steps:?}");
 }

@@ -2,7 +2,10 @@
 
 use super::*;
 use rustix::fs::mknodat;
-use std::os::unix::fs::PermissionsExt;
+use std::{
+    os::unix::fs::PermissionsExt,
+    time::{Duration, SystemTime},
+};
 
 const STRANGER: ServerUser = ServerUser { uid: 64_321, gid: 64_321 };
 
@@ -19,16 +22,20 @@ fn is_root() -> bool {
 }
 
 #[test]
-fn a_copy_has_the_same_files_modes_and_links() {
+fn a_copy_has_the_same_files_modes_times_and_links() {
     let folder = tempfile::tempdir().unwrap();
     let (from, to) = (folder.path().join("from"), folder.path().join("to"));
     fs::create_dir_all(from.join("base")).unwrap();
     fs::write(from.join("base/data"), vec![7_u8; 100_000]).unwrap();
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    let data = fs::OpenOptions::new().write(true).open(from.join("base/data")).unwrap();
+    data.file().set_modified(time).unwrap();
     fs::set_permissions(from.join("base/data"), PermissionsExt::from_mode(0o4640)).unwrap();
     symlink("base/data", from.join("link")).unwrap();
     copy_folder(&from, &to).unwrap();
     assert_eq!(fs::read(to.join("base/data")).unwrap(), vec![7_u8; 100_000]);
     assert_eq!(mode(&to.join("base/data")), 0o640, "no copy runs as its owner");
+    assert_eq!(fs::metadata(to.join("base/data")).unwrap().modified().unwrap(), time);
     assert_eq!(fs::read_link(to.join("link")).unwrap(), Path::new("base/data"));
     assert_eq!(crate::bytes_below(&to), 100_000 + 9);
 }

@@ -181,6 +181,21 @@ fn the_statements_of_a_transaction_are_counted_as_published() {
 }
 
 #[test]
+fn a_moment_of_the_time_series_is_the_end_of_an_hour_of_the_window() {
+    let check = |window: u32, low: u32| {
+        let set = format!("parameters.window_hours={window}");
+        let plan = shipped("time-series", &[&set]).unwrap();
+        let mut phases = plan.phases.iter();
+        let own = phases.find(|phase| phase.name == "tsbs-groupby-orderby-limit").unwrap();
+        let drawn = serde_json::to_string(&own.script.roles[0].ops[0].draws).unwrap();
+        assert!(drawn.contains(&format!("\"low\":{low},\"high\":86400")), "{window}: {drawn}");
+    };
+    check(24, 3_600);
+    check(12, 46_800);
+    check(1, 86_400);
+}
+
+#[test]
 fn an_overlay_comes_first() {
     let folder = tempfile::tempdir().unwrap();
     let workloads = folder.path().join("workloads");
@@ -194,6 +209,24 @@ fn an_overlay_comes_first() {
     assert!(catalog.workload("scan").is_ok());
     let missing = Catalog::with_overlay(&folder.path().join("nothing")).unwrap_err();
     assert!(missing.to_string().contains("nothing"), "{missing}");
+}
+
+#[test]
+fn areas_that_extend_each_other_are_read_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let areas = folder.path().join("areas");
+    fs_err::create_dir(&areas).unwrap();
+    let text = "help = \"mine\"\nextends = \"mariadb\"\n[[area]]\nname = \"x\"\n\
+                functions = [\"x*\"]\n";
+    fs_err::write(areas.join("mysql.toml"), text).unwrap();
+    let parts = Catalog::with_overlay(folder.path()).unwrap().all_source_parts().unwrap();
+    let names = |server: &str| {
+        let names = parts[server].areas.iter().map(|area| area.name.as_str());
+        names.collect::<Vec<_>>()
+    };
+    let of_mariadb = ["InnoDB: buffer pool", "optimizer", "memory"];
+    assert_eq!(names("mariadb"), [&of_mariadb[..], &["x"]].concat());
+    assert_eq!(names("mysql"), [&["x"][..], &of_mariadb].concat());
 }
 
 #[test]

@@ -33,17 +33,37 @@ fn bytes(profile: &Profile) -> Result<Vec<u8>, String> {
                 })
                 .collect();
             let frames = file.intern_stack_frames(thread, frames.into_iter());
-            let weight = i32::try_from(weight).unwrap_or(i32::MAX);
             let time = Timestamp::from_millis_since_reference(number as f64);
-            file.add_sample(thread, time, frames, CpuDelta::ZERO, weight);
+            for weight in samples_of(weight) {
+                file.add_sample(thread, time, frames, CpuDelta::ZERO, weight);
+            }
         }
     }
     serde_json::to_vec(&file).map_err(|error| format!("a profile has no JSON form: {error}"))
 }
 
+/// A weight in as many samples as it needs: the format has 32 bits for each, and an operation of
+/// seconds costs more nanoseconds.
+fn samples_of(weight: i64) -> impl Iterator<Item = i32> {
+    let most = i64::from(i32::MAX);
+    let whole = std::iter::repeat_n(i32::MAX, (weight / most) as usize);
+    let rest = Some((weight % most) as i32).filter(|rest| *rest > 0);
+    whole.chain(rest)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_needs_more_than_32_bits_is_several_samples() {
+        let check = |weight, expected: &[i32]| {
+            assert_eq!(samples_of(weight).collect::<Vec<_>>(), expected, "{weight}");
+        };
+        check(7, &[7]);
+        check(i64::from(i32::MAX), &[i32::MAX]);
+        check(5_000_000_000, &[i32::MAX, i32::MAX, 705_032_706]);
+    }
 
     #[test]
     fn each_variant_is_a_thread_whose_samples_are_its_stacks() {

@@ -110,7 +110,7 @@ impl Observed {
                 let mut names = Names::of(spent.process)?;
                 let stacks =
                     found.into_iter().map(|(stack, count)| (functions(&stack, &mut names), count));
-                let samples = Samples::of(stacks);
+                let samples = Samples::of(stacks).some()?;
                 let (functions, areas) = (samples.functions(spent.cost), samples.areas());
                 Ok(Attributed { spent, samples: samples.all(), functions, areas })
             }
@@ -159,6 +159,18 @@ impl Samples {
         let mut stacks: Vec<_> = sums.into_iter().collect();
         stacks.sort();
         Self { stacks }
+    }
+
+    /// The same, unless there are none: a cost without samples is in no function.
+    fn some(self) -> Result<Self, Error> {
+        match self.stacks.is_empty() {
+            false => Ok(self),
+            true => Err(Error::Preflight(
+                "the serving task was in no sample of its CPU time, because so few operations \
+                 take too little of it: ask for more by `--operations`"
+                    .to_owned(),
+            )),
+        }
     }
 
     fn all(&self) -> u64 {
@@ -227,6 +239,13 @@ mod tests {
             functions.iter().map(|one| (one.name.as_str(), one.caller, one.cost)).collect();
         assert_eq!(told, [("parse", None, 333), ("send", None, 333), ("kernel:tcp", Some(1), 334)]);
         assert!(samples(&[]).functions(1_000).is_empty());
+    }
+
+    #[test]
+    fn a_cost_without_samples_is_refused() {
+        let refused = samples(&[]).some().err().map(|error| error.to_string());
+        assert!(refused.is_some_and(|said| said.contains("`--operations`")));
+        assert!(samples(&[("parse", 1)]).some().is_ok());
     }
 
     #[test]
