@@ -132,13 +132,11 @@ fn add_trial(
     latencies: &mut Latencies,
 ) {
     let header = &trial.header;
-    let mut remarks: Vec<String> = results
-        .events(trial)
-        .unwrap_or_default()
-        .into_iter()
-        .filter(|event| matches!(event.kind.as_str(), "warning" | "error"))
-        .map(|event| event.message)
-        .collect();
+    let mut remarks = Vec::new();
+    let events = results.events(trial).map(|events| (events, 0));
+    let mut events = readable("events.jsonl", events, &mut remarks);
+    events.retain(|event| matches!(event.kind.as_str(), "warning" | "error"));
+    remarks.extend(events.into_iter().map(|event| event.message));
     if !trial.complete {
         remarks.push("the trial is still running or was cut short".to_owned());
     }

@@ -44,7 +44,8 @@ pub(crate) fn pages(folders: &[Results], wanted: &Wanted) -> anyhow::Result<Vec<
     let mut known = BTreeSet::new();
     for results in folders {
         let notes = plan::notes_in(results.dir())?;
-        let runs = results.runs()?;
+        let (runs, unreadable) = results.readable_runs()?;
+        warnings.extend(unreadable);
         let is_there = |start: &String| runs.iter().any(|run| run.id.starts_with(start));
         let lost = notes.runs.keys().filter(|start| !is_there(start));
         warnings.extend(lost.map(|start| format!("notes.toml: no run begins with `{start}`")));
@@ -83,8 +84,8 @@ pub(crate) fn pages(folders: &[Results], wanted: &Wanted) -> anyhow::Result<Vec<
     series.into_iter().map(page).collect()
 }
 
-/// Why there is no series, and what to do. `unreadable` has a sentence for each run whose plan
-/// cannot be read.
+/// Why there is no series, and what to do. `unreadable` has a sentence for each run that cannot be
+/// read.
 fn nothing(imports: usize, unreadable: &[String]) -> String {
     match (imports, unreadable) {
         (_, [first, ..]) => format!("there is no finished run that can be read: {first}"),
@@ -112,8 +113,12 @@ fn page(
     runs.sort_by_key(|run| run.info.started_us);
     let mut compared = Vec::with_capacity(runs.len());
     runs.retain(|run| match session(run).and_then(|session| Ok((session, comparison(run)?))) {
-        Ok(one) => {
-            compared.push(one);
+        Ok((session, (comparison, left_out))) => {
+            // What concerns the whole folder is told by each run.
+            let news = left_out.into_iter().filter(|sentence| !warnings.contains(sentence));
+            let news: Vec<String> = news.collect();
+            warnings.extend(news);
+            compared.push((session, comparison));
             true
         }
         Err(error) => {
@@ -174,11 +179,12 @@ fn build(trial: &StoredTrial) -> String {
     }
 }
 
-fn comparison(run: &Run<'_>) -> anyhow::Result<Comparison> {
+/// What a run tells, and what had to be left out of it.
+fn comparison(run: &Run<'_>) -> anyhow::Result<(Comparison, Vec<String>)> {
     let stored = run.results.slices(&Selection::Run(run.info.id.clone()))?;
     let (design, observations) =
         comparison::observed(run.results, &run.info.id, &stored.slices, &BankChoice::None)?;
-    Ok(analysis::compare(&observations, &design))
+    Ok((analysis::compare(&observations, &design), stored.warnings))
 }
 
 /// Leaves the wanted tests and variants. Fails for a name that no run has.

@@ -15,7 +15,7 @@ use model::{
     subject::Subject,
 };
 use std::collections::{BTreeMap, BTreeSet};
-use store::{Results, RunInfo, Selection, StoredSlice, StoredTrial};
+use store::{Results, RunInfo, Selection, Stored, StoredSlice, StoredTrial};
 
 /// A run and what is known of it.
 struct Side {
@@ -23,6 +23,8 @@ struct Side {
     plan: Plan,
     slices: Vec<StoredSlice>,
     trials: Vec<StoredTrial>,
+    /// What had to be left out of it.
+    warnings: Vec<String>,
 }
 
 /// Compares the run `new` with the run `base`, each given by its identifier or the start of it;
@@ -62,6 +64,9 @@ pub(crate) fn compare(
     // What disturbed one run did not disturb the other. Blocks are paired in their order.
     let observations = base.observed(&slices).beside(new.observed(&slices), &base_id);
     let mut comparison = analysis::compare(&observations, &design);
+    // What concerns the whole folder is told of both.
+    let left: BTreeSet<String> = base.warnings.drain(..).chain(new.warnings.drain(..)).collect();
+    comparison.warnings.extend(left);
     let headers = || base.trials.iter().chain(&new.trials).map(|trial| &trial.header);
     let of_base = |subject: &str| base.trials.iter().any(|one| one.header.subject == subject);
     let run = |subject: &str| Some(of_base(subject).to_string());
@@ -114,9 +119,9 @@ impl Side {
             info.id
         );
         let plan = results.plan_of(&info.id)?;
-        let slices = results.slices(&Selection::Run(info.id.clone()))?.slices;
+        let Stored { slices, warnings, .. } = results.slices(&Selection::Run(info.id.clone()))?;
         let trials = results.trials(&info.id)?;
-        Ok(Self { info, plan, slices, trials })
+        Ok(Self { info, plan, slices, trials, warnings })
     }
 
     /// How many blocks it has, the last of them perhaps in part.
@@ -345,7 +350,8 @@ mod tests {
         };
         let [run, experiment, trial] = ["r", "e", "t"].map(str::to_owned);
         let stored = StoredSlice { run, experiment, trial, slice };
-        let side = Side { info: info("r"), plan, slices: Vec::new(), trials: Vec::new() };
+        let (slices, trials, warnings) = (Vec::new(), Vec::new(), Vec::new());
+        let side = Side { info: info("r"), plan, slices, trials, warnings };
         let found = side.observed(&[stored]);
         assert_eq!(found.warnings(), [""; 0]);
         assert!(!found.measurements.is_empty());

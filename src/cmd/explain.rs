@@ -18,6 +18,7 @@ use clap::{
     builder::{PossibleValue, PossibleValuesParser},
 };
 use model::{
+    escape,
     explanation::{EXPLANATION_FORMAT, Explanation, Quantity, Side},
     plan::{Phase, PhaseKind, Plan},
 };
@@ -274,7 +275,7 @@ fn show(
                 "sides": explanation.sides.each_ref().map(counted),
                 "closure": explanation.sides.each_ref().map(closure),
             });
-            talk::data(&serde_json::to_string_pretty(&json)?)?;
+            talk::data(&escape::json(&serde_json::to_string_pretty(&json)?))?;
         }
         name => match profile::find(name) {
             Some(format) => {

@@ -18,7 +18,7 @@ use report::{
     format::{self, Format},
     history::{Extent, HistoryPage, METRICS},
 };
-use std::path::PathBuf;
+use std::{collections::BTreeSet, path::PathBuf};
 use store::Results;
 
 pub(super) const VERB: Verb = Verb {
@@ -111,7 +111,9 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         _ => all(&pages, Extent::Steps),
     };
     talk::data(&text(&report, &document, name)?)?;
-    for warning in pages.iter().flat_map(|page| &page.warnings) {
+    let mut said = BTreeSet::new();
+    let warnings = pages.iter().flat_map(|page| &page.warnings);
+    for warning in warnings.filter(|warning| said.insert(*warning)) {
         talk::say(&format!("warning: {warning}"));
     }
     Ok(Code::Done)

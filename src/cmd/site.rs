@@ -16,7 +16,10 @@ use report::{
     Report, SiteEntry, format,
     history::{Extent, HistoryPage, METRICS},
 };
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 use store::{Results, RunInfo, Selection};
 
 pub(super) const VERB: Verb = Verb {
@@ -63,13 +66,15 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
             Vec::new()
         }
     };
+    let mut known = BTreeSet::new();
     for results in &folders {
         let (runs, unreadable) = results.readable_runs()?;
         for sentence in &unreadable {
             talk::say(&format!("warning: {sentence}"));
         }
         failed += unreadable.len();
-        for info in runs.iter().rev() {
+        // A run may be in two folders, or a folder be named twice.
+        for info in runs.iter().rev().filter(|info| known.insert(info.id.clone())) {
             match page_of_run(results, info, &arguments.out) {
                 Ok(entry) => entries.push(entry),
                 Err(error) => {

@@ -64,6 +64,9 @@ fn runs_of_a_series_become_a_history_a_site_and_exports() {
         pages += 1;
     }
     assert_eq!(pages, 5, "two series and three runs");
+    lab.succeed(&["site", "--results", "dbdyno-results,dbdyno-results", "--out", "twice"]);
+    let twice = std::fs::read_to_string(lab.path("twice/index.html")).unwrap();
+    assert_eq!(twice.matches("href=\"run-").count(), 3, "{twice}");
 
     // Files of values need no bank.
     lab.write("dbdyno-results/bank.jsonl", "dear reader");
@@ -75,12 +78,19 @@ fn runs_of_a_series_become_a_history_a_site_and_exports() {
     assert_eq!(rates.count(), 3, "{samples}");
     assert!(samples.ends_with("# EOF\n"));
 
-    // The others stay where all records of a run are lost.
-    for record in std::fs::read_dir(lab.path("dbdyno-results/records")).unwrap().flatten() {
-        if std::fs::read_to_string(record.path().join("trial.toml")).unwrap().contains(first) {
-            std::fs::remove_dir_all(record.path()).unwrap();
-        }
-    }
+    // A changed record is left out by name, and the others stay where all of a run are lost.
+    let records = std::fs::read_dir(lab.path("dbdyno-results/records")).unwrap().flatten();
+    let mut records: Vec<_> = records.map(|record| record.path()).collect();
+    records.retain(|record| {
+        std::fs::read_to_string(record.join("trial.toml")).unwrap().contains(first)
+    });
+    let slices = records[0].join("slices.jsonl");
+    let whole = std::fs::read_to_string(&slices).unwrap();
+    std::fs::write(&slices, whole + "\n").unwrap();
+    let said = text(&lab.run(&[&["history"], &METRIC[..]].concat()).stderr);
+    let words = "was changed, cut or added after it was recorded";
+    assert_eq!(said.matches(words).count(), 1, "{said}");
+    records.iter().for_each(|record| std::fs::remove_dir_all(record).unwrap());
     let output = lab.run(&["history", "nightly"]);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{said}");

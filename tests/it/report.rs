@@ -42,12 +42,15 @@ fn the_command_in_a_report_has_every_option_that_shaped_the_run() {
     }
     assert!(!line.contains("--progress"), "what shapes nothing is left out: {line}");
 
-    // A file that the page's charts alone need is named where it is gone.
+    // Files that the page alone needs are named where they are gone or changed.
     let record = std::fs::read_dir(lab.path("dbdyno-results/records")).unwrap().next().unwrap();
-    std::fs::remove_file(record.unwrap().path().join("series.csv")).unwrap();
+    let record = record.unwrap().path();
+    std::fs::remove_file(record.join("series.csv")).unwrap();
+    std::fs::write(record.join("events.jsonl"), "").unwrap();
     let page = lab.path(lab.succeed(&["report"]).trim());
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("series.csv left out: "));
+    assert!(page.contains("events.jsonl left out: "));
 }
 
 #[test]

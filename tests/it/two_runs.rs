@@ -92,4 +92,17 @@ fn a_run_is_compared_with_an_earlier_one() {
     refused(&["compare", first, second, "--archive", "again"], "--archive");
     let rates = lab.succeed(&["compare", first, second, "--metric", "ops_per_*"]);
     assert!(rates.contains("point-query"), "{rates}");
+
+    // What was changed is left out by name.
+    let records = std::fs::read_dir(lab.path("dbdyno-results/records")).unwrap().flatten();
+    let mut records = records.map(|record| record.path());
+    let is_second = |record: &std::path::PathBuf| {
+        std::fs::read_to_string(record.join("trial.toml")).unwrap().contains(second)
+    };
+    let slices = records.find(is_second).unwrap().join("slices.jsonl");
+    let whole = std::fs::read_to_string(&slices).unwrap();
+    std::fs::write(&slices, whole + "\n").unwrap();
+    let json = lab.succeed(&["compare", first, second, "--format", "json"]);
+    let words = "was changed, cut or added after it was recorded";
+    assert_eq!(json.matches(words).count(), 1, "{json}");
 }

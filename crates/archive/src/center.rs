@@ -83,8 +83,9 @@ fn center<'a>(values: &[&'a ImportedValue], mean: Mean) -> Option<Center<'a>> {
         first: &first.measurement,
         source: (first, values.len() == 1),
         text: (printed && values.len() == 1).then_some(first.text.as_str()),
-        // A mean of equal values can miss them by a bit.
-        value: mean(&means).clamp(low, high),
+        // A mean of equal values can miss them by a bit. Of hostile weights there is no mean, and
+        // no order of the bounds.
+        value: mean(&means).max(low).min(high),
         range: (low, high),
         blocks: means.len(),
     })
@@ -147,5 +148,14 @@ mod tests {
         let of = |subject, metric| centers[&("scan", subject, metric)].value;
         assert_eq!((of("old", "reads"), of("new", "reads")), (2.5, 2.0));
         assert!((of("old", "writes") - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn pieces_of_hostile_weights_do_not_panic() {
+        let piece = Some(Piece::Weight(f64::MAX));
+        let measurement = Measurement { value: f64::MAX, piece, ..Measurement::default() };
+        let value = ImportedValue { measurement, ..ImportedValue::default() };
+        let study = Study { values: vec![value.clone(), value], ..Study::default() };
+        assert_eq!(centers(&study).len(), 1);
     }
 }

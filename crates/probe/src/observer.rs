@@ -9,6 +9,7 @@ use model::{
     reading::{Reading, Scope},
 };
 use std::{
+    collections::BTreeMap,
     path::Path,
     time::{Duration, Instant},
 };
@@ -124,8 +125,8 @@ impl Observer for Window {
         let tasks = Meter::task_readings(&self.before, &after);
         let load = used(&self.target, &readings).map(|(host_ns, counted_ns)| HostLoad {
             host_ns,
-            own_ns: counted_ns + (own.process_ns - self.own.process_ns),
-            kernel_ns: own.kernel_ns - self.own.kernel_ns,
+            own_ns: counted_ns + own.process_ns_since(&self.own),
+            kernel_ns: own.kernel_ns_since(&self.own),
             window_ns: window.as_nanos() as f64,
         });
         Ok(Observed { readings, tasks, marks: self.meter.marks(), load, ..Observed::default() })
@@ -149,22 +150,37 @@ fn used(target: &Target, readings: &[Reading]) -> Option<(f64, f64)> {
     Some((host, client + part(Scope::Server, &target.server_pids)?))
 }
 
-/// CPU time of this process and of the kernel's threads since they began, nanoseconds.
-#[derive(Debug, Clone, Copy)]
+/// CPU time of this process and of each of the kernel's threads, which write back what servers
+/// wrote, since they began.
+#[derive(Debug, Clone)]
 pub struct OwnCpu {
-    /// Of this process.
-    pub process_ns: f64,
-    /// Of the kernel's threads, which write back what servers wrote.
-    pub kernel_ns: f64,
+    process_ns: f64,
+    /// Nanoseconds by task.
+    threads: BTreeMap<u32, u64>,
 }
 
 impl OwnCpu {
     /// Now.
     pub fn now(proc_root: &Path) -> Self {
         let own = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-        let threads = task::kernel_threads_at(proc_root);
-        let kernel: u64 = task::task_cpu_at(proc_root, &threads).iter().map(|t| t.cpu_ns).sum();
-        Self { process_ns: own.tv_sec as f64 * 1e9 + own.tv_nsec as f64, kernel_ns: kernel as f64 }
+        let threads = task::task_cpu_at(proc_root, &task::kernel_threads_at(proc_root));
+        Self {
+            process_ns: own.tv_sec as f64 * 1e9 + own.tv_nsec as f64,
+            threads: threads.into_iter().map(|thread| (thread.tid, thread.cpu_ns)).collect(),
+        }
+    }
+
+    /// What this process has used since an earlier look, nanoseconds.
+    pub fn process_ns_since(&self, before: &Self) -> f64 {
+        self.process_ns - before.process_ns
+    }
+
+    /// What the kernel's threads have used since an earlier look, nanoseconds. One that has ended,
+    /// as idle workers do, takes nothing away from what the others used.
+    pub fn kernel_ns_since(&self, before: &Self) -> f64 {
+        let earlier = |tid: &u32| before.threads.get(tid).copied().unwrap_or(0);
+        let used = self.threads.iter().map(|(tid, ns)| ns.saturating_sub(earlier(tid)));
+        used.sum::<u64>() as f64
     }
 }
 
@@ -193,6 +209,18 @@ mod tests {
         let load = found.load.unwrap();
         assert_eq!(load.host_ns, 300.0 * task::tick_ns());
         assert!(load.own_ns >= 2e9 && load.kernel_ns == 0.0 && load.window_ns > 0.0, "{load:?}");
+    }
+
+    #[test]
+    fn a_thread_of_the_kernel_that_ends_is_no_load_of_others() {
+        let fake = FakeProc::new();
+        fake.task(2, 2, "1 0 1").write("2/task/2/comm", "kthreadd\n").children(2, 2, "3 4");
+        fake.task(3, 3, "5000 0 1").task(4, 4, "90000 0 1");
+        let before = OwnCpu::now(fake.root());
+        fake.remove("4").children(2, 2, "3 5").task(3, 3, "5700 0 1").task(5, 5, "40 0 1");
+        let now = OwnCpu::now(fake.root());
+        assert_eq!(now.kernel_ns_since(&before), 740.0);
+        assert!(now.process_ns_since(&before) >= 0.0);
     }
 
     #[test]

@@ -306,6 +306,9 @@ impl Results {
             Some(Ok(found)) if found < PLAN_FORMAT && phases > 0 => {
                 Err(Error::OldPlan { path: path(), found, known: PLAN_FORMAT })
             }
+            Some(Ok(found)) if found > PLAN_FORMAT => {
+                Err(Error::Newer { path: path(), found, known: PLAN_FORMAT })
+            }
             _ => serde_json::from_value(plan).map_err(|error| layout::malformed(&path(), &error)),
         }
     }

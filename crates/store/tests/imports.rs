@@ -59,6 +59,7 @@ fn imported_values_come_back_as_they_were_with_their_run() {
     let (_dir, results) = results();
     let mut values =
         vec![value("a", "x", 0.1 + 0.2), value("a", "y", 1e300), value("b", "x", 5e-324)];
+    values.push(value("b", "y", 0.923_716_868_468_616_3));
     let run = results.import(&header("nov"), &values).unwrap();
     let stored = results.slices(&Selection::Run(run.clone())).unwrap();
     values.iter_mut().for_each(|value| value.measurement.run = run.as_str().into());

@@ -107,6 +107,7 @@ pub(super) fn phases<'a>(centers: &Centers<'a>, variants: &[&str]) -> Vec<PhaseN
         let clients = Some(m.clients).filter(|clients| *clients > 0);
         let named = m.levels.get(TABLE_LEVEL).and_then(|table| table.parse().ok());
         let table = named.or(clients);
+        let pk = m.levels.get("pk").filter(|pk| ["0", "1"].contains(&pk.as_str()));
         let test = phase.strip_suffix(&table_suffix(clients, table)).unwrap_or(phase);
         let test = test.strip_suffix(&format!(".range{range}")).unwrap_or(test).to_owned();
         phases.push(PhaseName {
@@ -117,7 +118,7 @@ pub(super) fn phases<'a>(centers: &Centers<'a>, variants: &[&str]) -> Vec<PhaseN
             range,
             clients,
             table,
-            pk: m.levels.get("pk").map_or("1", String::as_str),
+            pk: pk.map_or("1", String::as_str),
             is_step: m.levels.contains_key("pk"),
         });
     }

@@ -76,7 +76,9 @@ fn name(phase: &PhaseName<'_>) -> String {
         None => String::new(),
     };
     let dop = clients.map(|clients| format!(".dop{clients}")).unwrap_or_default();
-    match step::is_load(test) {
+    // A record may call a step as it likes: its name is no path.
+    let test = test.replace('/', "_");
+    match step::is_load(&test) {
         true => format!("{folder}{}.pk{pk}", step::LOAD_SECTION),
         false => format!("{folder}sb.met.{test}.range{range}.pk{pk}{dop}"),
     }
@@ -146,6 +148,7 @@ impl Averages<'_> {
 mod tests {
     use super::*;
     use model::{imported::ImportedValue, measurement::Measurement};
+    use std::sync::Arc;
 
     #[test]
     fn a_capture_without_rows_has_no_samples() {
@@ -163,5 +166,19 @@ mod tests {
         let centers = centers(&study);
         let averages = Averages { centers: &centers, subject: "old", phase: "scan" };
         assert_eq!(averages.samples().as_deref(), Some("0"));
+    }
+
+    #[test]
+    fn a_step_has_its_file_in_the_folder_whatever_it_is_called() {
+        let value = |metric: &str| {
+            let (phase, subject, metric) = ("../../x".into(), "old".into(), metric.into());
+            let levels = Arc::new([("pk".to_owned(), "0/../../y".to_owned())].into());
+            let measurement = Measurement { phase, subject, metric, levels, ..Default::default() };
+            ImportedValue { measurement, ..Default::default() }
+        };
+        let values = ["vmstat_samples", "host_cpu_percent"].map(value).to_vec();
+        let study = Study { subjects: vec!["old".to_owned()], values, ..Study::default() };
+        let files = export(&Input { studies: vec![study] }, &ExportOptions::default()).unwrap();
+        assert_eq!(files[0].path, "old/sb.met..._.._x.range100.pk1");
     }
 }

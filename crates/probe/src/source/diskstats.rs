@@ -55,13 +55,35 @@ impl Probe for Diskstats {
         let device = lines.into_iter().find(|d| mount.is_on(d)).ok_or_else(|| {
             absent(format!("`{}` at `{}` has no block device", mount.kind, mount.point.display()))
         })?;
-        Ok(Some(Box::new(Open { path, name: device.name })))
+        Ok(Some(Box::new(Open { path, name: device.name, times: [Time::default(); 3] })))
     }
 }
 
 struct Open {
     path: PathBuf,
     name: String,
+    /// Of reads, of writes, and in which the device was busy.
+    times: [Time; 3],
+}
+
+/// A time that goes on where the kernel's begins anew: it prints 32 bits of milliseconds, which 49
+/// days of requests fill (Documentation/admin-guide/iostats.rst).
+#[derive(Debug, Clone, Copy, Default)]
+struct Time {
+    last: u64,
+    earlier: u64,
+}
+
+impl Time {
+    /// Milliseconds, where the kernel prints `now`.
+    fn at(&mut self, now: u64) -> f64 {
+        // A little less is no new beginning: the parts that are added up are read one by one.
+        if self.last.saturating_sub(now) > u64::from(u32::MAX / 2) {
+            self.earlier += 1 << 32;
+        }
+        self.last = now;
+        (self.earlier + now) as f64
+    }
 }
 
 impl Reader for Open {
@@ -81,9 +103,10 @@ impl Reader for Open {
         if let Some(flushes) = device.flushes {
             push("device_flushes", flushes as f64);
         }
-        push("device_read_ms", device.time_reading as f64);
-        push("device_write_ms", device.time_writing as f64);
-        push("device_busy_ms", device.time_in_progress as f64);
+        let [reading, writing, busy] = &mut self.times;
+        push("device_read_ms", reading.at(device.time_reading));
+        push("device_write_ms", writing.at(device.time_writing));
+        push("device_busy_ms", busy.at(device.time_in_progress));
         Ok(())
     }
 }
@@ -120,6 +143,29 @@ mod tests {
         assert_eq!(values.get(Scope::Device, "device_reads"), Some(10.0));
         assert_eq!(values.get(Scope::Device, "device_read_kib"), Some(100.0));
         assert_eq!(values.get(Scope::Device, "device_flushes"), Some(5.0));
+    }
+
+    #[test]
+    fn times_go_on_where_the_kernels_begin_anew() {
+        let fake = FakeProc::new();
+        fake.write("self/mountinfo", "20 1 254:0 / / rw - ext4 /dev/vda rw\n");
+        let disk = |reading: u64, writing: u64, busy: u64| {
+            let line = format!("254 0 vda 1 1 1 {reading} 1 1 1 {writing} 0 {busy} 1\n");
+            fake.write("diskstats", &line);
+        };
+        disk(4_294_967_000, 70, 4_294_967_295);
+        let mut reader = open(&fake, "/data").unwrap();
+        let mut read = || {
+            let mut values = Values::default();
+            reader.read(&mut values).unwrap();
+            ["device_read_ms", "device_write_ms", "device_busy_ms"]
+                .map(|counter| values.get(Scope::Device, counter).unwrap())
+        };
+        let before = read();
+        disk(204, 65, 4_294_967_295);
+        let after = read();
+        let moved = [0, 1, 2].map(|place| after[place] - before[place]);
+        assert_eq!(moved, [500.0, -5.0, 0.0]);
     }
 
     #[test]

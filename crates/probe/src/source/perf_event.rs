@@ -70,8 +70,33 @@ struct Attached {
     part: Part,
     /// Index in the set of events.
     event: usize,
-    /// Time that it was to count, and that it did count, at the last reading.
+    count: Count,
+}
+
+/// What a counter has counted up to its last reading.
+#[derive(Debug, Clone, Copy, Default)]
+struct Count {
+    /// As the kernel tells it.
+    told: u64,
+    /// The same with an estimate of what it missed while others had the hardware.
+    whole: f64,
+    /// Time that it was to count, and that it did count.
     times: [Duration; 2],
+}
+
+impl Count {
+    /// Goes on to a reading; whether it counted all the time since the last one.
+    fn goes_on(&mut self, told: u64, times: [Duration; 2]) -> bool {
+        let [enabled, running] = [0, 1].map(|i| times[i].saturating_sub(self.times[i]));
+        let is_whole = counted_whole(enabled, running);
+        let moved = told.saturating_sub(self.told) as f64;
+        self.whole += match is_whole || running.is_zero() {
+            true => moved,
+            false => moved * enabled.as_secs_f64() / running.as_secs_f64(),
+        };
+        (self.told, self.times) = (told, times);
+        is_whole
+    }
 }
 
 fn attach_all(events: &[Event], members: &[Member]) -> Result<Vec<Attached>, Error> {
@@ -80,9 +105,8 @@ fn attach_all(events: &[Event], members: &[Member]) -> Result<Vec<Attached>, Err
         for (index, event) in events.iter().enumerate() {
             match attach::attach(*event, member.tid) {
                 Ok(counter) => {
-                    let times = [Duration::ZERO; 2];
-                    let (task, part) = (member.tid, member.part);
-                    attached.push(Attached { counter, task, part, event: index, times });
+                    let (task, part, count) = (member.tid, member.part, Count::default());
+                    attached.push(Attached { counter, task, part, event: index, count });
                 }
                 // The task ended meanwhile.
                 Err(error) if attach::has_ended(&error) => break,
@@ -108,18 +132,16 @@ impl Reader for Open {
     fn read(&mut self, values: &mut Values) -> Result<(), Error> {
         let mut sums = vec![Sums::default(); self.events.len()];
         self.whole = true;
-        for Attached { counter, task, part, event, times } in &mut self.attached {
+        for Attached { counter, task, part, event, count } in &mut self.attached {
             let name = self.events[*event].name;
             let data =
                 counter.read_full().map_err(|reason| Error::Read { counter: name, reason })?;
-            sums[*event].add(*part, data.count() as f64);
+            let times = [data.time_enabled(), data.time_running()].map(Option::unwrap_or_default);
+            self.whole &= count.goes_on(data.count(), times);
+            sums[*event].add(*part, count.whole);
             if *part == Part::Foreground {
-                values.push_task(*task, name, data.count() as f64);
+                values.push_task(*task, name, count.whole);
             }
-            let now = [data.time_enabled(), data.time_running()].map(Option::unwrap_or_default);
-            let [enabled, running] = [0, 1].map(|i| now[i].saturating_sub(times[i]));
-            self.whole &= counted_whole(enabled, running);
-            *times = now;
         }
         for (event, sum) in self.events.iter().zip(&sums) {
             sum.emit(event.name, self.parts, values);
@@ -135,3 +157,24 @@ impl Reader for Open {
 
 /// Mark of counts that shared the hardware with others.
 const ESTIMATED: &str = "counters shared with other users of perf";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_counter_missed_is_estimated_from_what_it_counted() {
+        let ms = Duration::from_millis;
+        let mut count = Count::default();
+        let mut check = |told: u64, times: [u64; 2], expected: (bool, f64)| {
+            let is_whole = count.goes_on(told, times.map(ms));
+            assert_eq!((is_whole, count.whole), expected, "{told} {times:?}");
+        };
+        check(0, [0, 0], (true, 0.0));
+        check(1000, [100, 100], (true, 1000.0));
+        // Another user of perf had the hardware for three quarters of the time.
+        check(1500, [300, 150], (false, 3000.0));
+        check(1600, [310, 160], (true, 3100.0));
+        check(1600, [410, 160], (false, 3100.0));
+    }
+}

@@ -430,7 +430,7 @@ const save = (blob, name) => {
     let text = value === null || value === undefined ? "" : String(value);
     // A cell that a spreadsheet would take for a formula gets an apostrophe in front.
     if (typeof value === "string" && /^(\s*[=+\-@＝＋－＠]|[\t\r\n])/.test(text)) text = "'" + text;
-    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    return /[",;\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
 
   const csv = (data) => {

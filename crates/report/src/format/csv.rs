@@ -85,8 +85,24 @@ fn exact(cell: &TableCell) -> String {
 }
 
 fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
+    // Some spreadsheets separate by semicolons, which join marks.
+    if text.contains([',', ';', '"', '\n', '\r']) {
         return format!("\"{}\"", text.replace('"', "\"\""));
     }
     text.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn cells_that_a_reader_would_split_are_quoted() {
+        let check = |text: &str, expected: &str| assert_eq!(quoted(text), expected);
+        check("point-query", "point-query");
+        check("user mode only; not calm", "\"user mode only; not calm\"");
+        check("a,\"b\"", "\"a,\"\"b\"\"\"");
+        // The page's script saves values by the same rule.
+        assert!(include_str!("../assets/script.js").contains(r#"/[",;\r\n]/.test(text)"#));
+    }
 }

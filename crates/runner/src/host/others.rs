@@ -3,6 +3,7 @@
 
 use crate::Error;
 use dbms::Announcement;
+use probe::OwnCpu;
 use std::{
     path::Path,
     time::{Duration, Instant},
@@ -26,9 +27,11 @@ pub(crate) fn concurrent(announcement: Option<&Announcement>) -> Vec<String> {
 
 /// CPU time of other processes during a short look, in percent of one CPU.
 fn used_percent(proc: &Path) -> Result<f64, Error> {
-    let (own, before, start) = (own_ns(proc), busy_ns(proc)?, Instant::now());
+    let (own, before, start) = (OwnCpu::now(proc), busy_ns(proc)?, Instant::now());
     std::thread::sleep(LOOK);
-    let used = (busy_ns(proc)? - before - (own_ns(proc) - own)).max(0.0);
+    let busy = busy_ns(proc)? - before;
+    let now = OwnCpu::now(proc);
+    let used = (busy - now.process_ns_since(&own) - now.kernel_ns_since(&own)).max(0.0);
     Ok(used / start.elapsed().as_nanos() as f64 * 100.0)
 }
 
@@ -65,10 +68,4 @@ fn busy_ns(proc: &Path) -> Result<f64, Error> {
         line.split_whitespace().map(|number| number.parse().unwrap_or(0.0)).collect();
     let busy: f64 = [0, 1, 2, 5, 6].into_iter().filter_map(|at| ticks.get(at)).sum();
     Ok(busy * probe::tick_ns())
-}
-
-/// CPU time of this process and of the kernel's threads, nanoseconds.
-fn own_ns(proc: &Path) -> f64 {
-    let own = probe::OwnCpu::now(proc);
-    own.process_ns + own.kernel_ns
 }

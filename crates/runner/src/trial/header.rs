@@ -3,7 +3,11 @@
 use crate::{Error, run::Run, server::Instance};
 use dbms::Server;
 use model::{
-    Levels, provenance::Provenance, record::TrialHeader, secret::HIDDEN, subject::Subject,
+    Levels,
+    provenance::Provenance,
+    record::TrialHeader,
+    secret::{HIDDEN, is_secret_name},
+    subject::Subject,
 };
 
 /// Name among the settings of what none of the servers tells: the allocator in its process.
@@ -81,16 +85,31 @@ pub(crate) fn settings(instance: &mut Instance, about: &Subject) -> Result<Level
             None => {}
         }
     }
+    hide(&mut settings, about);
+    Ok(settings)
+}
+
+/// Hides the settings that are secret as the configuration says, and of a server that somebody else
+/// set up those whose name or value says so.
+fn hide(settings: &mut Levels, about: &Subject) {
     // Servers may write names otherwise.
     let plain = |name: &str| name.to_lowercase().replace('-', "_");
     let hidden = about.config.settings.iter().filter(|setting| setting.is_secret());
     let hidden: Vec<String> = hidden.map(|setting| plain(&setting.name)).collect();
-    for (name, value) in &mut settings {
-        if hidden.contains(&plain(name)) {
+    let is_foreign = about.build.attach.is_some();
+    for (name, value) in settings {
+        let says = !value.is_empty() && (is_secret_name(name) || holds_password(value));
+        if hidden.contains(&plain(name)) || (is_foreign && says) {
             HIDDEN.clone_into(value);
         }
     }
-    Ok(settings)
+}
+
+/// Whether there is a password in a value, as in that of `primary_conninfo`, which a server keeps
+/// that was a standby once.
+fn holds_password(value: &str) -> bool {
+    let dense: String = value.to_lowercase().split_whitespace().collect();
+    dense.contains("password=")
 }
 
 /// An embedded engine ignores what it does not know, which would compare equal subjects.
@@ -100,4 +119,36 @@ fn unknown_setting(subject: &Subject, name: &str) -> Error {
          leave it out",
         subject.label, subject.build.server
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{
+        attach::Attach,
+        subject::{Build, Config},
+    };
+
+    #[test]
+    fn passwords_of_a_server_of_somebody_else_are_not_recorded() {
+        let settings = [
+            ("password_encryption", "scram-sha-256"),
+            ("primary_conninfo", "user=copy password = hunter2 host=db"),
+            ("report_password", ""),
+            ("restore_command", "PGPASSWORD=hunter2 fetch %f"),
+            ("shared_preload_libraries", "passwordcheck"),
+        ];
+        let shown = |attach: Option<Box<Attach>>| {
+            let build = Build { attach, ..Build::of("postgres", "") };
+            let (label, config) = ("old".to_owned(), Config::default());
+            let about = Subject { label, build, config, levels: Levels::new() };
+            let own = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            let mut own = Levels::from(own);
+            hide(&mut own, &about);
+            own.into_values().collect::<Vec<_>>()
+        };
+        let foreign = shown(Some(Box::default()));
+        assert_eq!(foreign, [HIDDEN, HIDDEN, "", HIDDEN, "passwordcheck"]);
+        assert_eq!(shown(None), settings.map(|(_, value)| value));
+    }
 }

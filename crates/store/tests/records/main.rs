@@ -400,7 +400,7 @@ fn names_that_leave_the_record_are_refused() {
 }
 
 #[test]
-fn a_plan_of_expressions_is_refused_with_its_reason() {
+fn a_plan_of_another_format_is_refused_with_its_reason() {
     let dir = tempfile::tempdir().unwrap();
     copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/format-1"), dir.path());
     let results = Results::open(dir.path()).unwrap();
@@ -414,6 +414,11 @@ fn a_plan_of_expressions_is_refused_with_its_reason() {
     let words = "has format 1, in which a plan held expressions in place of numbers, and this \
                  dbdyno reads 2: read it with the dbdyno that recorded it, or remove its run and \
                  run the experiment again";
+    assert!(refused.ends_with(words), "{refused}");
+    old["format"] = serde_json::json!(3);
+    fs::write(&path, old.to_string()).unwrap();
+    let refused = results.plan_of(&run).unwrap_err().to_string();
+    let words = "has format 3, this dbdyno reads up to 2; use a newer dbdyno";
     assert!(refused.ends_with(words), "{refused}");
 }
 

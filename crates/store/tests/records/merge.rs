@@ -27,7 +27,20 @@ fn what_is_new_elsewhere_is_taken_once_and_what_clashes_is_refused() {
     drop(run);
     there.unfinished("h1").unwrap().unwrap().finish().unwrap();
     here.take(&there).unwrap();
-    assert!(here.runs().unwrap()[0].finished);
+    let run = here.runs().unwrap().remove(0);
+    assert!(run.finished);
+    // What is explained here stays, whatever is taken later.
+    let side = serde_json::json!({
+        "subject": "old", "server_version": "", "operations": 1, "cost": 1, "unplaced": 0,
+        "warm_up": { "operations": 1, "batches": [], "steady": true }, "functions": [], "areas": [],
+    });
+    let explanation = serde_json::json!({
+        "format": 2, "phase": "point", "means": "", "sides": [side, side],
+    });
+    let explanation = serde_json::from_value(explanation).unwrap();
+    here.keep_explanation(&run.id, &explanation).unwrap();
+    here.take(&there).unwrap();
+    assert_eq!(here.explanations(&run.id).unwrap(), [explanation]);
     let own = fs::read_dir(here.dir().join("records")).unwrap().next().unwrap().unwrap().path();
     fs::write(own.join("complete"), "slices = 7\n").unwrap();
     assert!(matches!(here.take(&there), Err(Error::Malformed { .. })));
