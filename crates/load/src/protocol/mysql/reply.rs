@@ -118,7 +118,7 @@ impl<'r> Reply<'r> {
         let whole = seen.len() == length;
         if !self.continued {
             if length == CONTINUED && self.take.is_some() {
-                return Err((0, nonsense("a row of 16 MiB or more")));
+                return Err((0, long_row()));
             }
             if !whole && !self.may_be_cut(seen) {
                 return Ok(None);
@@ -258,6 +258,12 @@ pub(super) fn server_error(body: &[u8]) -> Result<(), Failure> {
         _ => FailureKind::Statement,
     };
     Err(Failure::new(kind, code.to_string(), message.trim_end()))
+}
+
+/// A row that takes more than a packet is not put together.
+#[cold]
+pub(super) fn long_row() -> Failure {
+    Failure::lost("the answer has a row of 16 MiB or more, which cannot be read: select less of it")
 }
 
 #[cold]
