@@ -19,8 +19,12 @@ pub(crate) fn postgres_9_6() {
     live("postgres@9.6", &["shared_buffers=64MB", "io_method?=sync", "no_such_setting?=1"], "");
 }
 
-const INNODB: &[&str] =
-    &["innodb_buffer_pool_size=64M", "performance_schema=0", "no_such_setting?=1"];
+const INNODB: &[&str] = &[
+    "innodb_buffer_pool_size=64M",
+    "performance_schema=0",
+    "no_such_setting?=1",
+    "no_such_token?=hunter2",
+];
 
 pub(crate) fn mysql_5_5() {
     live("mysql@5.5", INNODB, "");
@@ -66,6 +70,8 @@ fn live(name: &str, settings: &[&str], engine: &str) {
     let ignored = &server.rendered().ignored;
     assert!(ignored.contains(&"no_such_setting".to_owned()), "{ignored:?}");
     assert!(server.rendered().text.contains(settings[0].split('=').next().unwrap()));
+    // MySQL and MariaDB quote what they do not know.
+    assert!(!server.log_tail(usize::MAX).contains("hunter2"));
     understands(&subject, &server);
     owns_its_tasks(&server, &bench);
     stands_still(&mut server);
