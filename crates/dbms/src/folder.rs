@@ -264,7 +264,10 @@ fn copy_file(source: &OwnedFd, (from, to): (&Path, &Path), owner: u32) -> Result
     let mut options = std::fs::OpenOptions::new();
     let mut target = options.write(true).create_new(true).mode(0o600).open(to)?;
     if ioctl_ficlone(&target, &file).is_err() {
-        std::io::copy(&mut std::fs::File::from(file), &mut target)?;
+        std::io::copy(&mut std::fs::File::from(file), &mut target).map_err(|error| {
+            let text = format!("cannot copy to `{}`: {error}", to.display());
+            std::io::Error::new(error.kind(), text)
+        })?;
     }
     fchmod(&target, Mode::from_raw_mode(about.st_mode & 0o777))
         .map_err(|error| file_error(to, error))
