@@ -273,14 +273,13 @@ impl<'a, T: Transaction> Execution<'a, T> {
 
     #[cold]
     fn fail<C: Client>(&mut self, client: &mut C, tally: &mut Tally) -> State {
-        tally.failed += 1;
         self.rows(tally);
         self.attempts = 0;
         self.errors_in_a_row += 1;
         let mut lost = false;
         if let Some(failure) = self.failure.take() {
             lost = failure.is_lost();
-            tally.error(&failure);
+            tally.failed_by(&failure);
             tally.recorder.series.error(self.now);
         }
         // The failure may have been in BEGIN or may have ended the transaction: then there is

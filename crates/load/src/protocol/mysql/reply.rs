@@ -10,8 +10,8 @@ pub(super) const MORE_RESULTS: u16 = 0x0008;
 /// record changed since it was read.
 const RETRIED: [u16; 3] = [1213, 1205, 1020];
 /// Errors after which nothing follows: too many connections, shutdown in progress, killed, host
-/// blocked.
-const FAREWELLS: [u16; 6] = [1040, 1053, 1129, 1130, 1927, 3169];
+/// blocked, nothing was asked for too long.
+const FAREWELLS: [u16; 7] = [1040, 1053, 1129, 1130, 1927, 3169, 4031];
 /// MariaDB's "error" that is a progress report.
 const PROGRESS: u16 = 0xffff;
 /// First byte of a packet that asks for the content of a local file.
