@@ -265,7 +265,10 @@ fn copy_file(source: &OwnedFd, (from, to): (&Path, &Path), owner: u32) -> Result
     let mut target = options.write(true).create_new(true).mode(0o600).open(to)?;
     let mut file = std::fs::File::from(file);
     if ioctl_ficlone(&target, &file).is_err() {
-        std::io::copy(&mut file, &mut target)?;
+        std::io::copy(&mut file, &mut target).map_err(|error| {
+            let text = format!("cannot copy to `{}`: {error}", to.display());
+            std::io::Error::new(error.kind(), text)
+        })?;
     }
     // By their times `make` knows which files follow from which.
     target.set_modified(file.metadata()?.modified()?)?;

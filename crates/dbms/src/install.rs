@@ -9,6 +9,7 @@ use crate::{
     package::Package,
     product::Dbms,
     registry::{self, Destination},
+    task,
     version::fits,
 };
 use fs_err as fs;
@@ -248,6 +249,10 @@ impl Site {
         // Named by what it is: a suite may have moved since it was asked.
         let target = folder_of(product.name(), &manifest.version, places);
         if target.exists() {
+            // Its server would go on without its files, and the next start be of another build.
+            if task::executes_below(&fs::canonicalize(&target)?) {
+                return Err(Error::FolderInUse { path: target });
+            }
             fs::remove_dir_all(&target)?;
         }
         fs::rename(&self.partial, &target)?;

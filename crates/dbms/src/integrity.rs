@@ -49,10 +49,13 @@ pub(crate) fn code_files(basedir: &Path) -> Result<Vec<CodeFile>> {
     Ok(found)
 }
 
-/// Fails where a program or library differs from the manifest of its build. A user's own folder has
-/// none, and its program has just been hashed.
+/// Fails where a program or library differs from the manifest of its build, or the program from the
+/// one that was looked at first. A user's own folder has no manifest.
 pub(crate) fn check(installed: &Installed) -> Result<()> {
-    let Some(manifest) = Manifest::read(&installed.basedir)? else { return Ok(()) };
+    let Some(manifest) = Manifest::read(&installed.basedir)? else {
+        return check_program(installed, &archive::sha256(&installed.binary)?);
+    };
+    check_program(installed, &manifest.binary_sha256)?;
     let changed = |file: &Path| changed(installed, file);
     for file in &manifest.files {
         let path = installed.basedir.join(&file.path);
@@ -70,6 +73,15 @@ pub(crate) fn check(installed: &Installed) -> Result<()> {
         return Err(changed(&installed.binary));
     }
     Ok(())
+}
+
+/// Fails where the program is another one by now: a run would have blocks of two builds.
+fn check_program(installed: &Installed, sha256: &str) -> Result<()> {
+    if sha256 == installed.binary_sha256 {
+        return Ok(());
+    }
+    let reason = "is another program than at the start of the run: start the run again".to_owned();
+    Err(Error::Basedir { path: installed.binary.clone(), reason })
 }
 
 /// Fails where a process has mapped a library of its build that the manifest does not list.
@@ -169,5 +181,20 @@ mod tests {
             fs::remove_file(&path).unwrap();
             assert!(check(&installed).is_err());
         }
+    }
+
+    #[test]
+    fn a_program_that_was_replaced_since_the_run_began_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let installed = build(folder.path());
+        let refused = |installed: &Installed| check(installed).unwrap_err().to_string();
+        // A whole build has taken its place, with a manifest of its own.
+        let before = Installed { binary_sha256: "00".to_owned(), ..installed.clone() };
+        assert!(refused(&before).contains("another program"), "{}", refused(&before));
+        // A folder of the user's, in which a program is compiled again.
+        Manifest::remove(folder.path()).unwrap();
+        check(&installed).unwrap();
+        fs::write(&installed.binary, b"\x7fELF other").unwrap();
+        assert!(refused(&installed).contains("another program"), "{}", refused(&installed));
     }
 }

@@ -12,6 +12,7 @@ use crate::{
 use fs_err as fs;
 use model::{
     drive::{Endpoint, Target},
+    secret::Secret,
     subject::Setting,
 };
 use rustix::process::Signal;
@@ -162,6 +163,7 @@ fn start_once(
         keeper.forget(pid)?;
         return Err(failed(ending.to_string()));
     };
+    server.secrets = setup.secrets().map(|secret| Secret::new(secret.to_owned())).collect();
     if let Err(reason) = wait_until_ready(&server, ready) {
         let ended = if server.is_alive() { None } else { Some(keeper.ending(pid)?) };
         return Err(failed(ended.map_or(reason, |ending| ending.to_string())));

@@ -293,10 +293,13 @@ impl RunPlace {
     /// hold it: 128 random bits.
     pub(crate) fn password(&self) -> Result<Secret> {
         let file = self.folder.join("password");
-        if let Ok(text) = fs::read_to_string(&file) {
+        let mut bytes = [0; 16];
+        // One that a power cut left empty would let everybody in.
+        if let Ok(text) = fs::read_to_string(&file)
+            && text.len() == 2 * bytes.len()
+        {
             return Ok(Secret::new(text));
         }
-        let mut bytes = [0; 16];
         fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
         let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         folder::write_for_group(&file, &text, None)?;
@@ -363,6 +366,17 @@ mod tests {
         let socket = run.sockets_of(&deep).unwrap().join(".s.PGSQL.65535");
         assert!(socket.as_os_str().len() < 107, "{}", socket.display());
         assert_ne!(run.sockets_of("a").unwrap(), run.sockets_of("b").unwrap());
+        fs::remove_dir_all(run.sockets()).unwrap();
+    }
+
+    #[test]
+    fn the_password_of_a_run_stays_and_is_never_empty() {
+        let root = tempfile::tempdir().unwrap();
+        let run = Places::at(root.path(), None).unwrap().new_run("r").unwrap();
+        fs::write(run.data().join("password"), "").unwrap();
+        let first = run.password().unwrap();
+        assert_eq!(first.reveal().len(), 32);
+        assert_eq!(run.password().unwrap(), first);
         fs::remove_dir_all(run.sockets()).unwrap();
     }
 

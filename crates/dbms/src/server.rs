@@ -11,7 +11,11 @@ use crate::{
     task,
 };
 use fs_err as fs;
-use model::{drive::Target, subject::Config};
+use model::{
+    drive::Target,
+    secret::{self, Secret},
+    subject::Config,
+};
 use rustix::process::{Signal, pidfd_send_signal};
 use std::{
     io::{Read, Seek},
@@ -34,6 +38,8 @@ pub struct Server {
     pub(crate) name: &'static str,
     pub(crate) target: Target,
     pub(crate) rendered: Rendered,
+    /// What a log may quote and nobody is shown.
+    pub(crate) secrets: Vec<Secret>,
     pid: u32,
     process: OwnedFd,
     owner: Owner,
@@ -70,6 +76,7 @@ impl Server {
             name: product.name(),
             target,
             rendered: Rendered::default(),
+            secrets: Vec::new(),
             pid: spawned.pid,
             process: open(spawned.pid)?,
             owner: Owner::Keeper {
@@ -218,19 +225,23 @@ impl Server {
         }
     }
 
-    /// The last lines of its log, without an end of line.
+    /// The last lines of its log without secrets, without an end of line.
     pub fn log_tail(&self, lines: usize) -> String {
         match &self.owner {
-            Owner::Keeper { log, .. } => tail(log, lines),
+            Owner::Keeper { log, .. } => self.hide(&tail(log, lines)),
             Owner::Nobody => String::new(),
         }
     }
 
     fn last_words(&self) -> String {
         match &self.owner {
-            Owner::Keeper { log, .. } => last_words(log),
+            Owner::Keeper { log, .. } => self.hide(&last_words(log)),
             Owner::Nobody => String::new(),
         }
+    }
+
+    fn hide(&self, text: &str) -> String {
+        secret::hide(text, self.secrets.iter().map(Secret::reveal))
     }
 
     fn freezer(&self, action: &'static str) -> Result<&Freezer> {

@@ -133,9 +133,14 @@ impl<'a> Setup<'a> {
 
     /// A text for records and messages.
     pub(crate) fn hide(&self, text: &str) -> String {
+        secret::hide(text, self.secrets())
+    }
+
+    /// What no text shows.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = &str> {
         let (config, build) = (self.launch.config, self.launch.build);
-        let secrets = config.secrets().into_iter().chain(build.secrets());
-        secret::hide(text, secrets.chain([self.password.reveal()]))
+        let given = config.secrets().into_iter().chain(build.secrets());
+        given.chain([self.password.reveal()])
     }
 }
 

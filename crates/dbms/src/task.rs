@@ -78,6 +78,12 @@ pub(crate) fn mapped_code(pid: u32) -> BTreeSet<PathBuf> {
     code.filter_map(|line| line.find('/').map(|at| PathBuf::from(&line[at..]))).collect()
 }
 
+/// Whether a process that this one may look at executes a program or library below a folder.
+pub(crate) fn executes_below(folder: &Path) -> bool {
+    let mut all = numbers_in(Path::new("/proc")).into_iter();
+    all.any(|pid| mapped_code(pid).iter().any(|file| file.starts_with(folder)))
+}
+
 fn numbers_in(folder: &Path) -> Vec<u32> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
@@ -130,5 +136,8 @@ mod tests {
         assert!(tasks(std::process::id()).contains(&std::process::id()));
         assert!(has_mapped(std::process::id(), "libc.so.6"));
         assert!(!has_mapped(std::process::id(), "libjemalloc.so.2"));
+        let program = std::env::current_exe().unwrap();
+        assert!(executes_below(program.parent().unwrap()));
+        assert!(!executes_below(Path::new("/no/such/folder")));
     }
 }

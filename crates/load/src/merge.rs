@@ -175,12 +175,33 @@ mod tests {
     use crate::wire::{Failure, FailureKind};
     use std::sync::Arc;
 
+    fn empty() -> Tally {
+        let latencies = Arc::new(Latencies::new(1, 0));
+        let series = Series::new(Timeline::default(), 1000);
+        Tally::new(Recorder::new(latencies, Intervals::Common, series))
+    }
+
+    #[test]
+    fn the_error_of_what_failed_comes_before_those_of_what_was_repeated() {
+        let (mut repeated, mut failed) = (empty(), empty());
+        let error = |kind, code: &str| Failure::new(kind, code, "said");
+        repeated.error(&error(FailureKind::Retry, "1213"));
+        failed.error(&error(FailureKind::Retry, "1205"));
+        failed.failed_by(&error(FailureKind::Statement, "1114"));
+        let together = |one: &Tally, other: &Tally| {
+            let mut all = one.clone();
+            all.merge(other);
+            assert_eq!(all.failed, 1);
+            all.errors.into_iter().map(|error| error.code).collect::<Vec<_>>()
+        };
+        assert_eq!(together(&repeated, &failed), ["1114", "1213", "1205"]);
+        assert_eq!(together(&failed, &repeated), ["1114", "1205", "1213"]);
+    }
+
     #[test]
     fn a_lost_connection_is_counted_whatever_its_code_is() {
         let tally = |kind: FailureKind| {
-            let latencies = Arc::new(Latencies::new(1, 0));
-            let series = Series::new(Timeline::default(), 1000);
-            let mut tally = Tally::new(Recorder::new(latencies, Intervals::Common, series));
+            let mut tally = empty();
             tally.error(&Failure::new(kind, "57P01", "terminating connection"));
             Box::new(tally)
         };

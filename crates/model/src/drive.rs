@@ -298,7 +298,8 @@ pub struct StretchReport {
     pub rows_changed: u64,
     /// Statements whose rows were outside what the workload expects.
     pub unexpected: u64,
-    /// Errors by code, with the first message of each.
+    /// Errors by code, with the first message of each; where operations failed, why one did is the
+    /// first.
     pub errors: Vec<ErrorCount>,
     /// Connections that were lost, with the code and the message of the first one; absent where
     /// none was. The code may be any: a server may say why it closes a connection.

@@ -114,7 +114,9 @@ impl Dbms for Postgres {
     }
 
     fn settings_sql(&self) -> &'static str {
-        "SELECT name, setting FROM pg_settings ORDER BY name"
+        // Records hold all settings, and these may hold a password, which superusers are shown.
+        "SELECT name, CASE WHEN setting <> '' AND name IN ('primary_conninfo', \
+         'ssl_passphrase_command') THEN '***' ELSE setting END FROM pg_settings ORDER BY name"
     }
 
     fn readback_sql(&self) -> &'static str {

@@ -47,7 +47,8 @@ pub struct Tally {
     pub rows_changed: u64,
     /// Statements whose rows were not as expected.
     pub unexpected: u64,
-    /// Errors by code, those that led to a retry included.
+    /// Errors by code, those that led to a retry included. Where an operation was given up, its
+    /// error comes first.
     pub errors: Vec<ErrorCount>,
     /// Why the connection was lost, if it was.
     pub lost: Option<Failure>,
@@ -124,6 +125,14 @@ impl Tally {
         count(&mut self.errors, failure.code(), failure.message(), 1);
     }
 
+    /// Counts an operation that is given up because of an error.
+    #[cold]
+    pub fn failed_by(&mut self, failure: &Failure) {
+        self.failed += 1;
+        self.error(failure);
+        to_front(&mut self.errors, failure.code());
+    }
+
     /// Counts everything that is still due as dropped, for a connection that does not go on.
     pub fn give_up(&mut self, mut schedule: Schedule, limit: Limit, failure: &Failure) {
         self.error(failure);
@@ -159,6 +168,7 @@ impl Tally {
 
     /// Adds the counts of another role, except counts per operation.
     pub fn add(&mut self, other: &Self) {
+        let first_failed = self.failed == 0 && other.failed > 0;
         self.scheduled += other.scheduled;
         self.succeeded += other.succeeded;
         self.service_ns += other.service_ns;
@@ -180,6 +190,16 @@ impl Tally {
         for error in &other.errors {
             count(&mut self.errors, &error.code, &error.message, error.count);
         }
+        if let Some(first) = other.errors.first().filter(|_| first_failed) {
+            to_front(&mut self.errors, &first.code);
+        }
+    }
+}
+
+/// Moves an error before all others.
+fn to_front(errors: &mut [ErrorCount], code: &str) {
+    if let Some(place) = errors.iter().position(|error| error.code == code) {
+        errors[..=place].rotate_right(1);
     }
 }
 

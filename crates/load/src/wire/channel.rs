@@ -15,7 +15,7 @@ use std::{
 
 /// Bytes read at once; a longer answer takes several reads.
 const INPUT_BYTES: usize = 64 * 1024;
-/// Longest unit of an answer that a control session takes, before memory is reserved for it.
+/// Longest unit of an answer that is taken after the login: a row that somebody looks at.
 const INPUT_BYTES_MAX: usize = 1 << 30;
 
 /// How long an address of the network may take to answer.
@@ -78,8 +78,9 @@ impl Channel {
         })
     }
 
-    /// The login is over: a statement may take any time.
-    pub(crate) fn end_login(&self) -> Result<(), Failure> {
+    /// The login is over: a statement may take any time, and a part of its answer be long.
+    pub(crate) fn end_login(&mut self) -> Result<(), Failure> {
+        self.limit = INPUT_BYTES_MAX;
         let unlimited = self.socket.set_read_timeout(None);
         unlimited.map_err(|error| Failure::lost(format!("the connection broke: {error}")))
     }
@@ -119,7 +120,7 @@ impl Channel {
         }
         let socket = self.socket.try_clone();
         let socket = socket.map_err(|error| Failure::lost(format!("no second file: {error}")))?;
-        Ok(Self { is_local: self.is_local, ..Self::new(socket) })
+        Ok(Self { is_local: self.is_local, limit: self.limit, ..Self::new(socket) })
     }
 
     /// Encrypts everything from now on.
@@ -144,11 +145,6 @@ impl Channel {
     /// Whether nobody else on the network can listen: the server then trusts a clear password.
     pub(crate) fn is_local(&self) -> bool {
         self.is_local
-    }
-
-    /// Lets the input grow for long answers.
-    pub(crate) fn allow_long_answers(&mut self) {
-        self.limit = INPUT_BYTES_MAX;
     }
 
     /// Sends all of `bytes`.
@@ -351,7 +347,7 @@ mod tests {
             channel.receive().unwrap();
         }
         assert!(channel.receive().unwrap_err().message().contains("too long"));
-        channel.allow_long_answers();
+        channel.end_login().unwrap();
         far.write_all(b"!").unwrap();
         channel.receive().unwrap();
         assert_eq!(channel.unread()[INPUT_BYTES..], *b"!");

@@ -36,7 +36,8 @@ enum State {
     Answered,
     /// The operation met an error that a new attempt may not meet. Its transaction is rolled back,
     /// and it is attempted again, its service time running on: `Executing`; after
-    /// too many attempts, `Failed`.
+    /// too many attempts, `Failed`. After the end nothing is attempted again, and the operation
+    /// was not due: `Idle`.
     Retrying,
     /// The operation is given up. `Idle`; `Done` if the connection is lost or nothing works any
     /// more.
@@ -246,31 +247,39 @@ impl<'a, T: Transaction> Execution<'a, T> {
         tally: &mut Tally,
     ) -> State {
         self.now = clock.now();
-        self.attempts += 1;
-        tally.retries += 1;
         if let Some(failure) = self.failure.take() {
             tally.error(&failure);
             tally.recorder.series.error(self.now);
         }
-        if self.program.ops[self.op].transaction
-            && let Err(failure) = client.rollback()
-        {
-            self.failure = Some(failure);
-            return State::Failed;
+        if self.program.ops[self.op].transaction {
+            if let Err(failure) = client.rollback() {
+                self.failure = Some(failure);
+                return State::Failed;
+            }
+            // What is taken back is not what the operation changed.
+            self.rows_changed_before = tally.rows_changed;
         }
+        // Waits for locks could otherwise go on for hours.
+        if self.pairing.is_over(self.now, self.deadline, tally.succeeded) {
+            self.rows(tally);
+            self.attempts = 0;
+            tally.scheduled -= 1;
+            return State::Idle;
+        }
+        self.attempts += 1;
+        tally.retries += 1;
         State::Executing
     }
 
     #[cold]
     fn fail<C: Client>(&mut self, client: &mut C, tally: &mut Tally) -> State {
-        tally.failed += 1;
         self.rows(tally);
         self.attempts = 0;
         self.errors_in_a_row += 1;
         let mut lost = false;
         if let Some(failure) = self.failure.take() {
             lost = failure.is_lost();
-            tally.error(&failure);
+            tally.failed_by(&failure);
             tally.recorder.series.error(self.now);
         }
         // The failure may have been in BEGIN or may have ended the transaction: then there is

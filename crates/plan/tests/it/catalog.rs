@@ -1,4 +1,4 @@
-use crate::{catalog, shipped};
+use crate::{catalog, plan_of, shipped};
 use model::{plan::PhaseKind, workload::Class};
 use plan::Catalog;
 
@@ -227,6 +227,20 @@ fn areas_that_extend_each_other_are_read_once() {
     let of_mariadb = ["InnoDB: buffer pool", "optimizer", "memory"];
     assert_eq!(names("mariadb"), [&of_mariadb[..], &["x"]].concat());
     assert_eq!(names("mysql"), [&["x"][..], &of_mariadb].concat());
+}
+
+#[test]
+fn each_connection_may_prepare_its_statements_for_all_tables() {
+    let text = "question = \"Which?\"\nworkloads = [\"read-write\"]\ntables = 32\n[factors]\n\
+                build = [\"mysql@9\", \"mariadb@11.8\"]\nconfig = [\"base\"]\nclients = [1, 64]\n";
+    let plan = plan_of(text).unwrap();
+    let statements: usize = plan.phases[0].script.ops().map(|op| op.statements.len()).sum();
+    for subject in &plan.subjects {
+        let mut settings = subject.config.settings.iter();
+        let limit = settings.find(|setting| setting.name == "max_prepared_stmt_count").unwrap();
+        // And the end of the transaction.
+        assert!(limit.value.parse::<usize>().unwrap() > 64 * (32 * statements + 1), "{limit:?}");
+    }
 }
 
 #[test]

@@ -16,7 +16,12 @@ use std::{
     ffi::OsStr,
     path::{Path, PathBuf},
     process::Stdio,
+    time::Duration,
 };
+
+/// How long a command may take whose length the plan does not say. No server ends a statement that
+/// waits for ever.
+const ANSWER_LIMIT: Duration = Duration::from_secs(24 * 3600);
 
 /// How a server and its driver are started.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -103,8 +108,19 @@ impl Driver {
     /// Sends `command` and waits for its reply. A reply that the command failed is
     /// `Err(Error::Sql)`.
     pub fn ask(&mut self, command: &Command) -> Result<Reply, Error> {
+        self.ask_within(limit(command), command)
+    }
+
+    fn ask_within(&mut self, limit: Option<Duration>, command: &Command) -> Result<Reply, Error> {
         self.process.send(command).map_err(no_reply)?;
-        let line = self.process.receive(None).map_err(no_reply)?;
+        let line = match self.process.receive(limit) {
+            Err(NoLine::Silent) => {
+                // A late answer would pass for that of the next command.
+                self.process.end();
+                return Err(unanswered(command));
+            }
+            received => received.map_err(no_reply)?,
+        };
         let reply = serde_json::from_str(&line)
             .map_err(|error| Error::Driver(format!("the driver sent an unknown reply: {error}")))?;
         match reply {
@@ -134,6 +150,29 @@ impl Driver {
     }
 }
 
+/// How long the answer to a command is waited for; none where the plan or the data say how long it
+/// takes.
+fn limit(command: &Command) -> Option<Duration> {
+    match command {
+        Command::Load(_) | Command::Index(_) => None,
+        Command::Run(stretch) if stretch.end == StretchEnd::Roles => None,
+        _ => Some(ANSWER_LIMIT),
+    }
+}
+
+fn unanswered(command: &Command) -> Error {
+    let what = match command {
+        Command::Query { sql } | Command::Time { sql, .. } => format!("`{sql}`"),
+        Command::Run(_) => "a statement of the workload".to_owned(),
+        _ => "a statement of dbdyno".to_owned(),
+    };
+    let hours = ANSWER_LIMIT.as_secs() / 3600;
+    Error::Driver(format!(
+        "{what} was not answered in {hours} hours: the server may show what it waits for in its \
+         list of processes"
+    ))
+}
+
 fn no_reply(why: NoLine) -> Error {
     let how = match why {
         NoLine::Error(error) => return error,
@@ -148,4 +187,30 @@ pub(crate) fn unexpected(command: &str, reply: &Reply) -> Error {
     let kind = format!("{reply:?}");
     let kind: String = kind.chars().take(80).collect();
     Error::Driver(format!("the driver answered `{command}` with `{kind}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_driver_that_does_not_answer_is_ended_and_the_statement_named() {
+        let mut silent = std::process::Command::new("sh");
+        // The shell keeps its output open until its input ends.
+        silent.args(["-c", "cat > /dev/null; true"]);
+        let process = LineProcess::spawn(&mut silent, &Stop::default()).unwrap();
+        let mut driver = Driver { process, seen: Seen::default() };
+        let query = Command::Query { sql: "VACUUM".to_owned() };
+        let error = driver.ask_within(Some(Duration::ZERO), &query).unwrap_err().to_string();
+        assert!(error.starts_with("`VACUUM` was not answered in 24 hours: "), "{error}");
+        assert!(!driver.is_alive());
+    }
+
+    #[test]
+    fn only_what_the_plan_or_the_data_make_long_has_no_limit() {
+        let run = |end| Command::Run(Stretch { end, seed: 1, interval_ms: 1000 });
+        assert_eq!(limit(&run(StretchEnd::Roles)), None);
+        assert_eq!(limit(&run(StretchEnd::Operations(1))), Some(ANSWER_LIMIT));
+        assert_eq!(limit(&Command::Publish), Some(ANSWER_LIMIT));
+    }
 }

@@ -22,8 +22,7 @@ pub(super) fn open(target: &Target) -> Result<Box<dyn Dialog>, Failure> {
 }
 
 /// A dialog on a connection that is open.
-pub(super) fn on(mut connection: Connection) -> Box<dyn Dialog> {
-    connection.packets.channel.allow_long_answers();
+pub(super) fn on(connection: Connection) -> Box<dyn Dialog> {
     Box::new(MysqlDialog { connection, statements: Vec::new(), answer: Scan::new(0), from: None })
 }
 
@@ -255,7 +254,7 @@ impl Scan {
     ) -> Result<bool, Failure> {
         while let Some((length, body)) = packet(bytes, self.at) {
             if length == CONTINUED {
-                return Err(reply::nonsense("a row of 16 MiB or more"));
+                return Err(reply::long_row());
             }
             let Some(body) = body.get(..length) else { return Ok(false) };
             self.at += HEAD + length;

@@ -10,8 +10,8 @@ pub(super) const MORE_RESULTS: u16 = 0x0008;
 /// record changed since it was read.
 const RETRIED: [u16; 3] = [1213, 1205, 1020];
 /// Errors after which nothing follows: too many connections, shutdown in progress, killed, host
-/// blocked.
-const FAREWELLS: [u16; 6] = [1040, 1053, 1129, 1130, 1927, 3169];
+/// blocked, nothing was asked for too long.
+const FAREWELLS: [u16; 7] = [1040, 1053, 1129, 1130, 1927, 3169, 4031];
 /// MariaDB's "error" that is a progress report.
 const PROGRESS: u16 = 0xffff;
 /// First byte of a packet that asks for the content of a local file.
@@ -118,7 +118,7 @@ impl<'r> Reply<'r> {
         let whole = seen.len() == length;
         if !self.continued {
             if length == CONTINUED && self.take.is_some() {
-                return Err((0, nonsense("a row of 16 MiB or more")));
+                return Err((0, long_row()));
             }
             if !whole && !self.may_be_cut(seen) {
                 return Ok(None);
@@ -258,6 +258,12 @@ pub(super) fn server_error(body: &[u8]) -> Result<(), Failure> {
         _ => FailureKind::Statement,
     };
     Err(Failure::new(kind, code.to_string(), message.trim_end()))
+}
+
+/// A row that takes more than a packet is not put together.
+#[cold]
+pub(super) fn long_row() -> Failure {
+    Failure::lost("the answer has a row of 16 MiB or more, which cannot be read: select less of it")
 }
 
 #[cold]

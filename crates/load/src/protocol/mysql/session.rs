@@ -16,9 +16,7 @@ const BY_FILE: &str = "LOAD DATA LOCAL";
 const BY_INSERT: &str = "INSERT";
 
 pub(super) fn open(target: &Target) -> Result<Box<dyn Session>, Failure> {
-    let mut connection = Connection::open(target)?;
-    connection.packets.channel.allow_long_answers();
-    Ok(Box::new(connection))
+    Ok(Box::new(Connection::open(target)?))
 }
 
 impl Session for Connection {

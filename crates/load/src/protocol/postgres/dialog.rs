@@ -20,8 +20,7 @@ pub(super) fn open(target: &Target) -> Result<Box<dyn Dialog>, Failure> {
 }
 
 /// A dialog on a connection that is open.
-pub(super) fn on(mut connection: Connection) -> Box<dyn Dialog> {
-    connection.channel.allow_long_answers();
+pub(super) fn on(connection: Connection) -> Box<dyn Dialog> {
     let answer = Scan::default();
     Box::new(PostgresDialog { connection, statements: Vec::new(), answer })
 }

@@ -18,9 +18,7 @@ const COPY_DONE: u8 = b'c';
 const COPY_FAIL: u8 = b'f';
 
 pub(super) fn open(target: &Target) -> Result<Box<dyn Session>, Failure> {
-    let mut connection = Connection::open(target)?;
-    connection.channel.allow_long_answers();
-    Ok(Box::new(connection))
+    Ok(Box::new(Connection::open(target)?))
 }
 
 impl Session for Connection {

@@ -20,7 +20,8 @@ pub(super) fn read(bytes: &[u8]) -> Option<Answer> {
             b'D' => rows += 1,
             // BindComplete, RowDescription, NoData.
             b'2' | b'T' | b'n' => {}
-            b'C' => tag = message.get(5..)?,
+            // Of several statements, all count.
+            b'C' if tag.is_empty() => tag = message.get(5..)?,
             b'Z' if next.is_empty() => {
                 return Some(Answer { rows, changed: changed(tag) });
             }

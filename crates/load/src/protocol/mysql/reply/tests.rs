@@ -141,7 +141,7 @@ fn errors_end_an_answer() {
 }
 
 #[test]
-fn deadlocks_and_lock_timeouts_are_retried() {
+fn deadlocks_and_lock_timeouts_are_retried_and_farewells_end_the_connection() {
     let kind = |code: u16| {
         let body = [&[0xff][..], &code.to_le_bytes(), b"#HY000no"].concat();
         server_error(&body).unwrap_err().kind()
@@ -150,6 +150,7 @@ fn deadlocks_and_lock_timeouts_are_retried() {
         [1213, 1205, 1020, 1062].map(kind),
         [FailureKind::Retry, FailureKind::Retry, FailureKind::Retry, FailureKind::Statement]
     );
+    assert_eq!([1053, 3169, 4031].map(kind), [FailureKind::Lost; 3]);
 }
 
 #[test]

@@ -118,7 +118,9 @@ fn usual_answers_are_read_whole_and_all_others_are_left() {
     }
     let error = messages(&[BOUND, (b'E', b"VERROR\0C42601\0Msyntax\0\0"), READY]);
     let two = messages(&[READY, READY]);
-    for bytes in [error, two] {
+    let several = [(b'C', &b"UPDATE 2\0"[..]), (b'C', b"SELECT 1\0"), READY];
+    check(&messages(&several), Capture::No, Ok((0, 2, None)));
+    for bytes in [error, two, messages(&several)] {
         assert_eq!(whole::read(&bytes), None);
     }
 }
