@@ -68,8 +68,8 @@ impl Comparison {
 
 /// The interval for the geometric mean of a subject's ratios over some phases, from the mean of
 /// each block: what all phases share in a block does not average out over them. Absent unless every
-/// phase that compares has the same blocks, two at least; with `looks`, where phases leave when they are
-/// decided, the blocks that all of them have count.
+/// phase that compares has the same blocks, two at least; with `looks`, where phases leave
+/// when they are decided, the blocks that all of them have count.
 pub fn mean_interval<'a>(
     phases: impl IntoIterator<Item = &'a PhaseResult>,
     subject: &str,
