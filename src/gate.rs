@@ -131,6 +131,9 @@ impl Judged<'_> {
         let why = match (cell.verdict, &cell.reason) {
             (_, Some(reason)) => report::reason(reason),
             (Verdict::Unreplicated, _) => "one block, nothing repeated".to_owned(),
+            (Verdict::Unassessed, _) if cell.margin.is_some() => {
+                "a value of zero leaves no ratios of blocks to judge".to_owned()
+            }
             (Verdict::Unassessed, _) => "a metric without verdicts".to_owned(),
             (Verdict::Invalid, _) => report::reason(&Reason::NotMeasured),
             _ if cell.blocks < analysis::FEWEST_BLOCKS => {
@@ -236,6 +239,9 @@ mod tests {
             judged(&phase, &cell).undecided(),
             format!("{start}: 3 blocks, verdicts need 4")
         );
+        cell.verdict = Verdict::Unassessed;
+        let zero = "a value of zero leaves no ratios of blocks to judge";
+        assert_eq!(judged(&phase, &cell).undecided(), format!("{start}: {zero}"));
         cell.verdict = Verdict::Unreplicated;
         assert_eq!(
             judged(&phase, &cell).undecided(),

@@ -63,7 +63,7 @@ fn spread(runs: &[&BankedRun], server: &str, (phase, metric): (&str, &str)) -> O
 }
 
 fn widen(cell: &mut Cell, between: Spread) -> Option<()> {
-    let sample = Sample::of(&cell.block_ratios)?;
+    let sample = Sample::informed(&cell.block_ratios, cell.together, None)?;
     let (within, across) = (sample.deviation().powi(2) / sample.units(), 2.0 * between.variance);
     let variance = within + across;
     let weights = within * within / sample.freedom() + across * across / between.freedom;
@@ -155,5 +155,17 @@ mod tests {
         assert!((high / 0.903_135_360_386_942_3 - 1.0).abs() < 1e-9, "{high}");
         check(&[100.0, 90.0, 110.0, 95.0], Verdict::Inconclusive);
         assert_eq!(check(&[100.0, 90.0], Verdict::Regression).0, None);
+    }
+
+    #[test]
+    fn blocks_that_are_taken_together_stay_so() {
+        let width = |together| {
+            let mut cell = Cell { together, ..testing::cell("ops_per_second", 100.0, 90.0) };
+            cell.block_ratios = vec![0.90, 0.90, 0.91, 0.91];
+            widen(&mut cell, Spread { variance: 1e-12, freedom: 3.0 }).unwrap();
+            let (low, high) = cell.interval.unwrap();
+            high / low
+        };
+        assert!(width(2) > width(1));
     }
 }

@@ -227,7 +227,7 @@ pub(crate) fn judge(cell: &Cell, ratios: &[f64], looks: &[u32]) -> (Option<f64>,
     let claim = cell.margin.and_then(|margin| Claim::new(metric, margin, sample));
     let Some(claim) = claim else { return (None, Verdict::Unassessed) };
     let blocks = u32::try_from(ratios.len()).unwrap_or(u32::MAX);
-    let share = Share { error: ERROR_RATE, tests: 1, looks: looks.into() };
+    let share = Share { error: error_rate(metric), tests: 1, looks: looks.into() };
     let test = claim.test(blocks, &share);
     let changed = test.finds_change();
     let verdict = if changed { claim.changed(metric, &test) } else { claim.unchanged(&test) };

@@ -47,7 +47,10 @@ pub(crate) fn tell(phases: &mut [PhaseResult]) {
         groups.into_iter().map(|(key, logs)| (key, together(&logs))).collect();
     for cell in phases.iter_mut().flat_map(|phase| &mut phase.cells) {
         let key = (cell.subject.clone(), cell.metric.name);
-        cell.together = spread(cell).and(found.get(&key)).copied().unwrap_or(1);
+        // One unit alone would have no interval and no verdict, not even that it is open.
+        let is_several = |together: &usize| cell.block_ratios.len() >= 2 * together;
+        let together = spread(cell).and(found.get(&key)).copied().filter(is_several);
+        cell.together = together.unwrap_or(1);
     }
 }
 
@@ -252,5 +255,18 @@ mod tests {
         let slow = |slope: f64| (0..8).map(|block| slope * f64::from(block)).collect::<Vec<_>>();
         let slow: Vec<Vec<f64>> = [0.1, 0.2, -0.1, 0.3].map(slow).to_vec();
         assert_eq!(together(&slow), 2);
+    }
+
+    #[test]
+    fn a_test_of_three_blocks_keeps_them_where_others_drift() {
+        let of = |blocks: i32| {
+            let block_ratios = (0..blocks).map(|block| 1.0 + 0.1 * f64::from(block)).collect();
+            let cell = testing::cell("ops_per_second", 1.0, 1.0);
+            PhaseResult { cells: vec![Cell { block_ratios, ..cell }], ..testing::phase("p") }
+        };
+        let mut phases: Vec<PhaseResult> = [4, 4, 4, 4, 3].map(of).to_vec();
+        tell(&mut phases);
+        let found: Vec<usize> = phases.iter().map(|phase| phase.cells[0].together).collect();
+        assert_eq!(found, [2, 2, 2, 2, 1]);
     }
 }

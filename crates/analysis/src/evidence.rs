@@ -102,7 +102,9 @@ impl<'a> Evidence<'a> {
         let cell = self.cell(THROUGHPUT)?;
         let (base, value) = (cell.base_value?, cell.value?);
         let change = f64::from(self.phase.clients) * 1e6 * (1.0 / value - 1.0 / base);
-        ((change > 0.0) == (self.effect < 1.0) && change.is_finite()).then_some(change)
+        // Of an unknown number of clients, or of different ones, nobody knows.
+        let is_known = change != 0.0 && change.is_finite();
+        (is_known && (change > 0.0) == (self.effect < 1.0)).then_some(change)
     }
 
     /// Those of `metrics` that moved by `margin` or more in the direction that explains the
@@ -177,4 +179,20 @@ fn shows_a_move(cell: &Cell) -> bool {
 pub(crate) fn strength(cost: &Moved) -> f64 {
     // A cost that vanished moved further than any other.
     if cost.ratio > 0.0 { cost.ratio.ln().abs() } else { f64::INFINITY }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn nobody_knows_the_time_of_an_unknown_number_of_clients() {
+        let cell = testing::cell(THROUGHPUT, 100.0, 200.0);
+        let of = |clients| {
+            let phase = PhaseResult { cells: vec![cell.clone()], clients, ..testing::phase("p") };
+            Evidence::of(&phase, &phase.cells[0]).and_then(|evidence| evidence.time_change())
+        };
+        assert_eq!((of(1), of(0)), (Some(-5000.0), None));
+    }
 }

@@ -22,7 +22,7 @@ pub struct Overall {
     pub phases: usize,
     /// Blocks whose means are tested.
     pub blocks: u32,
-    /// Whether tests have different numbers of blocks, so that their mean cannot be tested.
+    /// Whether tests have different blocks, so that their mean cannot be tested.
     pub uneven: bool,
     /// Ends of the interval of [`CONFIDENCE`](crate::CONFIDENCE), from the mean of each block.
     pub interval: Option<(f64, f64)>,
@@ -68,8 +68,8 @@ impl Comparison {
 
 /// The interval for the geometric mean of a subject's ratios over some phases, from the mean of
 /// each block: what all phases share in a block does not average out over them. Absent unless every
-/// phase that compares has the same number of blocks, two at least; with `looks`, where phases
-/// leave when they are decided, the blocks that all of them have count.
+/// phase that compares has the same blocks, two at least; with `looks`, where phases leave
+/// when they are decided, the blocks that all of them have count.
 pub fn mean_interval<'a>(
     phases: impl IntoIterator<Item = &'a PhaseResult>,
     subject: &str,
@@ -94,17 +94,63 @@ fn countable<'a>(cells: &[&'a Cell]) -> Vec<&'a Cell> {
 }
 
 /// The mean ratio of each block over some cells: what all phases share in a block does not average
-/// out over them. None unless all cells have the same number of blocks; with `looks` the first ones
-/// count, as many as all have.
+/// out over them. None unless all cells have the same blocks, which as many are not: tests leave
+/// out slow ones of their own. With `looks` those count that all have.
 pub(crate) fn block_means(cells: &[&Cell], looks: &[u32]) -> Option<Vec<f64>> {
-    let blocks = cells.iter().map(|cell| cell.block_ratios.len()).min()?;
-    let all_alike = cells.iter().all(|cell| cell.block_ratios.len() == blocks);
-    if looks.is_empty() && !all_alike {
+    let known: Vec<Vec<usize>> = cells.iter().map(|cell| places(cell)).collect();
+    let first = known.first()?;
+    if looks.is_empty() && known.iter().any(|own| own != first) {
         return None;
     }
-    let mean = |block: usize| {
-        let ratios: Vec<f64> = cells.iter().map(|cell| cell.block_ratios[block]).collect();
-        geometric_mean(&ratios)
+    let common = first.iter().filter(|block| known.iter().all(|own| own.contains(block)));
+    let mean = |block: &usize| {
+        let both = cells.iter().zip(&known);
+        let ratio = |(cell, own): (&&Cell, &Vec<usize>)| {
+            cell.block_ratios.get(own.binary_search(block).ok()?).copied()
+        };
+        geometric_mean(&both.filter_map(ratio).collect::<Vec<f64>>())
     };
-    Some((0..blocks).filter_map(mean).collect())
+    Some(common.filter_map(mean).collect())
+}
+
+/// Which blocks of the comparison a cell's ratios are of; where its values do not tell, the first
+/// ones.
+fn places(cell: &Cell) -> Vec<usize> {
+    let own = cell.by_block.iter().enumerate().filter(|(_, value)| value.is_some());
+    let own: Vec<usize> = own.map(|(block, _)| block).collect();
+    let count = cell.block_ratios.len();
+    if own.len() == count { own } else { (0..count).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    /// A cell with these ratios of blocks, of which some are missing.
+    fn of_blocks(ratios: &[Option<f64>]) -> Cell {
+        let block_ratios = ratios.iter().flatten().copied().collect();
+        let by_block = ratios.to_vec();
+        Cell { block_ratios, by_block, ..testing::cell("ops_per_second", 1.0, 1.0) }
+    }
+
+    #[test]
+    fn as_many_blocks_are_not_the_same_ones() {
+        let one = of_blocks(&[Some(4.0), Some(1.0), None]);
+        let other = of_blocks(&[None, Some(1.0), Some(9.0)]);
+        assert_eq!(block_means(&[&one, &other], &[]), None);
+        assert_eq!(block_means(&[&one, &other], &[4]), Some(vec![1.0]), "those that both have");
+        let alike = of_blocks(&[Some(4.0), Some(8.0), None]);
+        assert_eq!(block_means(&[&one, &alike], &[]).map(|means| means.len()), Some(2));
+    }
+
+    #[test]
+    fn a_mean_of_instructions_is_judged_at_their_error_rate() {
+        // By tables of t: 5 with 3 degrees of freedom has p = 0.0154.
+        let logs = [0.007_732_f64, 0.004_268, 0.007_732, 0.004_268];
+        let cell = testing::cell("foreground_user_instructions_per_op", 1.0, 1.0);
+        let (p, verdict) = judge(&cell, &logs.map(f64::exp), &[]);
+        assert!(p.is_some_and(|p| (0.01..0.05).contains(&p)), "{p:?}");
+        assert!(!verdict.is_change(), "{verdict:?}");
+    }
 }

@@ -194,7 +194,7 @@ fn changed(cells: &[(&str, &Cell)], wanted: Standing) -> Option<String> {
 const NAMED: usize = 2;
 
 /// Behind a mean that cannot be tested.
-const UNEVEN: &str = ", not tested as a whole: tests have different numbers of blocks";
+const UNEVEN: &str = ", not tested as a whole: tests have different blocks";
 
 /// One metric.
 fn part(overall: &Overall, what: &str) -> String {

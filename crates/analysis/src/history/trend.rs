@@ -114,7 +114,8 @@ fn is_asked(cell: &Cell, metrics: &[&'static Metric]) -> bool {
 /// What a cell adds to a trend: nothing where a rate was missed, or something disturbed the host.
 fn value(cell: &Cell, quantity: Quantity) -> Option<f64> {
     let value = match (quantity, &cell.reason) {
-        (Quantity::Value, None | Some(Reason::OfBase(_))) => cell.value,
+        // The reason of a base says nothing of a rate that it missed itself.
+        (Quantity::Value, None | Some(Reason::OfBase(_))) if cell.missed().is_none() => cell.value,
         (Quantity::Ratio, None) => cell.ratio,
         _ => None,
     };
@@ -161,6 +162,7 @@ pub fn host_change(before: &Session, after: &Session) -> Option<String> {
 mod tests {
     use super::*;
     use crate::{metric, testing};
+    use model::mark::Mark;
 
     fn run(index: u64, value: f64) -> (Session, Comparison) {
         let cell = testing::cell("ops_per_second", 1.0, value);
@@ -193,5 +195,16 @@ mod tests {
         assert_eq!(trend.changes(before, after), ["commit abc"]);
         let host = trend.changes(&found.sessions[9], &found.sessions[10]);
         assert_eq!(host, ["host: old before, new now"]);
+    }
+
+    #[test]
+    fn a_base_that_missed_its_rate_leaves_no_point() {
+        let (session, mut comparison) = run(0, 100.0);
+        let cell = &mut comparison.phases[0].cells[0];
+        (cell.base, cell.verdict) = (None, crate::Verdict::Base);
+        cell.marks = vec![Mark::Missed(Vec::new().into())];
+        let metrics = [metric("ops_per_second").unwrap()];
+        let found = history("nightly", vec![(session, comparison)], &metrics, Quantity::Value);
+        assert_eq!(found.trends, []);
     }
 }
