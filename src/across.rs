@@ -76,10 +76,12 @@ impl Across {
             let design = self.design(of_plan, Some(level));
             found = found.and(observed_in(&design, &self.slices(level, &slices)));
         }
-        for measurement in &mut found.measurements {
+        let failed = found.failures.iter_mut().map(|one| (&mut one.clients, &mut one.range));
+        let measured = found.measurements.iter_mut();
+        for (clients, range) in measured.map(|one| (&mut one.clients, &mut one.range)).chain(failed) {
             match self.factor.as_str() {
-                "clients" => measurement.clients = 0,
-                "range" => measurement.range = None,
+                "clients" => *clients = 0,
+                "range" => *range = None,
                 _ => {}
             }
         }

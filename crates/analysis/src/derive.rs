@@ -2,6 +2,7 @@
 
 use crate::{METRICS, PhaseFacts, host_load, parts::Parts, role_cost, roles::RoleFacts, sla};
 use model::{
+    disturbance::window_ns,
     drive::{OpReport, Percentiles, StretchReport},
     mark,
     measurement::Piece,
@@ -229,6 +230,10 @@ fn counted(slice: &SliceRecord, facts: &PhaseFacts, values: &mut Vec<Value>) {
     for metric in METRICS.iter() {
         let divisor = match (metric.per, work) {
             (Per::Whole, _) => 1.0,
+            // Counters of the host are read over longer than a slice works.
+            (Per::Second, _) if metric.part == Part::Host => {
+                window_ns(slice).unwrap_or_default() / 1e9
+            }
             (per, Some(work)) if denominator(work, facts) > 0.0 => divisor(per, work, facts),
             _ => 0.0,
         };
@@ -315,4 +320,24 @@ fn outcomes(work: &StretchReport, facts: &PhaseFacts, values: &mut Vec<Value>) {
     let errors: u64 = work.errors.iter().map(|error| error.count).sum();
     values.push(("errors_per_op", errors as f64 / operations));
     values.push(("rows_per_op", (work.rows_read + work.rows_changed) as f64 / operations));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::reading::Reading;
+
+    #[test]
+    fn shares_of_the_host_are_those_of_the_time_over_which_it_was_read() {
+        let reading = |counter: &str, end| {
+            let (scope, counter) = (Scope::Host, counter.to_owned());
+            Reading { scope, counter, start: 0.0, end }
+        };
+        let work = StretchReport { succeeded: 1, end_ns: 200_000_000, ..StretchReport::default() };
+        let readings = vec![reading("window_ns", 1e9), reading("iowait_ns", 5e8)];
+        let slice = SliceRecord { work: Some(work), readings, ..SliceRecord::default() };
+        let found = derive(&slice, &PhaseFacts::default());
+        let share = found.into_iter().find(|(name, _)| *name == "host_iowait_percent");
+        assert_eq!(share.map(|(_, percent)| percent), Some(50.0));
+    }
 }
