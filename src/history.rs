@@ -77,11 +77,37 @@ pub(crate) fn pages(folders: &[Results], wanted: &Wanted) -> anyhow::Result<Vec<
             "no finished run belongs to `{name}`; there are: {known}"
         );
     }
+    let pages = series.into_iter().map(|(name, runs)| {
+        let page = page(&name, runs, wanted);
+        (name, page)
+    });
+    let (mut pages, left_out) = sound(pages)?;
     // The first page tells them; once is enough.
-    let page = |(name, runs): (String, Vec<Run<'_>>)| {
-        page(&name, runs, wanted, std::mem::take(&mut warnings))
-    };
-    series.into_iter().map(page).collect()
+    if let Some(first) = pages.first_mut() {
+        first.warnings.splice(0..0, warnings.into_iter().chain(left_out));
+    }
+    Ok(pages)
+}
+
+/// The series that have a page, and a sentence for each that has none, such as one without the test
+/// that is asked for. Fails with the first reason where no series has any.
+fn sound<T>(
+    found: impl Iterator<Item = (String, anyhow::Result<T>)>,
+) -> anyhow::Result<(Vec<T>, Vec<String>)> {
+    let (mut pages, mut left_out, mut first) = (Vec::new(), Vec::new(), None);
+    for (name, page) in found {
+        match page {
+            Ok(page) => pages.push(page),
+            Err(error) => {
+                left_out.push(format!("series `{name}` is left out: {error:#}"));
+                first.get_or_insert(error);
+            }
+        }
+    }
+    match first {
+        Some(error) if pages.is_empty() => Err(error),
+        _ => Ok((pages, left_out)),
+    }
 }
 
 /// Why there is no series, and what to do. `unreadable` has a sentence for each run that cannot be
@@ -104,12 +130,8 @@ pub(crate) fn name_of(plan: &Plan) -> &str {
     }
 }
 
-fn page(
-    name: &str,
-    mut runs: Vec<Run<'_>>,
-    wanted: &Wanted,
-    mut warnings: Vec<String>,
-) -> anyhow::Result<HistoryPage> {
+fn page(name: &str, mut runs: Vec<Run<'_>>, wanted: &Wanted) -> anyhow::Result<HistoryPage> {
+    let mut warnings = Vec::new();
     runs.sort_by_key(|run| run.info.started_us);
     let mut compared = Vec::with_capacity(runs.len());
     runs.retain(|run| match session(run).and_then(|session| Ok((session, comparison(run)?))) {
@@ -258,8 +280,12 @@ fn again(trend: &Trend, before: Known<'_>, after: Known<'_>) -> Option<String> {
     let binary =
         |(_, session): Known<'_>, subject: &Subject| session.builds.get(&subject.label).cloned();
     if binary(before, &old) == binary(after, &new) {
-        let folder = details::folder_option(after.0.results.dir());
-        return Some(format!("dbdyno compare {} {}{folder}", before.0.info.id, after.0.info.id));
+        let [folder, other] = [after, before].map(|(run, _)| run.results.dir());
+        // `compare` finds both in one folder alone.
+        return (folder == other).then(|| {
+            let (before, after) = (&before.0.info.id, &after.0.info.id);
+            format!("dbdyno compare {before} {after}{}", details::folder_option(folder))
+        });
     }
     let mut words = Vec::new();
     let levels: Vec<String> = [("before", &old), ("after", &new)]
@@ -320,6 +346,19 @@ mod tests {
         check(0, &[], "no finished runs: run an experiment first");
         check(3, &[], "but imported archives, which have no series");
         check(3, &["run 1 is left out: old"], "can be read: run 1 is left out: old");
+    }
+
+    #[test]
+    fn a_series_without_a_page_costs_itself_alone() {
+        let of = |name: &str, page: Result<u8, &str>| {
+            (name.to_owned(), page.map_err(|why| anyhow::anyhow!("{why}")))
+        };
+        let found = [of("a", Err("no test fits")), of("b", Ok(1)), of("c", Ok(2))];
+        let (pages, left_out) = sound(found.into_iter()).unwrap();
+        assert_eq!(pages, [1, 2]);
+        assert_eq!(left_out, ["series `a` is left out: no test fits"]);
+        let none = [of("a", Err("no test fits")), of("b", Err("damaged"))];
+        assert_eq!(sound(none.into_iter()).unwrap_err().to_string(), "no test fits");
     }
 
     #[test]
