@@ -412,6 +412,11 @@ impl ExperimentArgs {
         command.mut_arg("experiment", |argument| argument.default_value(name))
     }
 
+    /// Arguments of a command for which there is no default experiment.
+    pub(crate) fn required(command: Command) -> Command {
+        command.mut_arg("experiment", |argument| argument.required(true))
+    }
+
     /// Says that an experiment of the user's is code, where it brings some: whoever wrote it
     /// decides what is executed.
     pub(crate) fn warn_of_code(&self, catalog: &Catalog) -> anyhow::Result<()> {

@@ -25,7 +25,9 @@ pub(crate) fn again(
 ) -> anyhow::Result<Option<String>> {
     let Ok(plan) = results.plan_of(run) else { return Ok(None) };
     let candidates = candidates(&plan);
-    let Some(best) = best(comparison).filter(|_| candidates >= MANY) else { return Ok(None) };
+    // Where instructions alone are decided, slices are too short for rates.
+    let is_sought = candidates >= MANY && comparison.lead().name == METRIC;
+    let Some(best) = best(comparison).filter(|_| is_sought) else { return Ok(None) };
     let mut words: Vec<String> = results.state_of(run, runner::COMMAND)?.unwrap_or_default();
     if let Some(chosen) = words.iter().position(|word| word == VARIANT) {
         words.drain(chosen..words.len().min(chosen + 2));

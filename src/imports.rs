@@ -12,7 +12,7 @@ use model::{
     record::SliceState,
 };
 use report::Details;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use store::Results;
 
 /// What is said where nothing can be compared, with the remedy.
@@ -126,23 +126,21 @@ fn uncompared(comparison: &Comparison, design: &Design) -> Option<String> {
 
 /// Says which repetitions are not compared, because the other variant has none of that number.
 fn unpaired(values: &[Measurement], design: &Design) -> Option<String> {
-    let blocks = |phase: &str, subject: &str| -> BTreeSet<u32> {
-        let own =
-            values.iter().filter(|value| (&*value.phase, &*value.subject) == (phase, subject));
-        own.map(|value| value.block).collect()
-    };
-    let phases: BTreeSet<&str> = values.iter().map(|value| &*value.phase).collect();
+    let mut blocks: BTreeMap<(&str, &str), BTreeSet<u32>> = BTreeMap::new();
+    for value in values {
+        blocks.entry((&*value.phase, &*value.subject)).or_default().insert(value.block);
+    }
+    let phases: BTreeSet<&str> = blocks.keys().map(|(phase, _)| *phase).collect();
     let mut alone = Vec::new();
     for (subject, base) in &design.subjects {
         let Some(base) = base else { continue };
         for phase in &phases {
-            let (own, other) = (blocks(phase, subject), blocks(phase, base));
-            let most = own.len().max(other.len());
-            if most < 2 || own.is_empty() || other.is_empty() {
+            let of = |subject: &str| blocks.get(&(*phase, subject));
+            let (Some(own), Some(other)) = (of(subject), of(base)) else { continue };
+            if own.len().max(other.len()) < 2 {
                 continue;
             }
-            for (name, left) in [(subject, own.difference(&other)), (base, other.difference(&own))]
-            {
+            for (name, left) in [(subject, own.difference(other)), (base, other.difference(own))] {
                 let left = left.count();
                 if left > 0 {
                     alone.push(format!("{left} of `{name}` in `{phase}`"));

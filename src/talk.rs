@@ -110,9 +110,9 @@ pub(crate) fn printable(text: &str) -> String {
         .collect()
 }
 
-/// Longest word in a message, in characters: more than a path that somebody types, which a message
-/// must name in full.
-const WORD_MAX: usize = 500;
+/// Longest word in a message, in characters: more than a path or a list of levels that somebody
+/// types, which commands to continue with must name in full.
+const WORD_MAX: usize = 4096;
 
 /// What is left of a longer one.
 const WORD_START: usize = 60;
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(shortened(&path), path);
         let expected = format!("a `{}…` b\tc\n", "x".repeat(WORD_START - 1));
         assert_eq!(shortened(&format!("a `{long}` b\tc\n")), expected);
-        assert_eq!(shortened(&"ü".repeat(501)), "ü".repeat(WORD_START) + "…");
+        assert_eq!(shortened(&"ü".repeat(WORD_MAX + 1)), "ü".repeat(WORD_START) + "…");
     }
 
     #[test]

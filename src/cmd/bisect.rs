@@ -94,9 +94,8 @@ struct Arguments {
     measuring: MeasuringArgs,
 }
 
-/// Nothing can be bisected without an experiment: there is no default.
 fn arguments(command: Command) -> Command {
-    Arguments::augment_args(command).mut_arg("experiment", |argument| argument.required(true))
+    ExperimentArgs::required(Arguments::augment_args(command))
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {

@@ -8,7 +8,7 @@ use crate::{
     noise::{self, BankChoice},
     talk,
 };
-use clap::{ArgMatches, Args, FromArgMatches};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use model::{bank::HostClass, number::counted};
 
 pub(super) const VERB: Verb = Verb {
@@ -22,7 +22,7 @@ pub(super) const VERB: Verb = Verb {
         ("dbdyno doctor --noise", "The smallest changes that can be found here"),
         ("dbdyno doctor mysql-5.6-vs-9", "Also check that an experiment fits"),
     ],
-    arguments: Arguments::augment_args,
+    arguments,
     run,
 };
 
@@ -44,6 +44,12 @@ struct Arguments {
     noise: bool,
     #[command(flatten)]
     results: ResultsArgs,
+}
+
+/// What changes an experiment needs one: there is no default.
+fn arguments(command: Command) -> Command {
+    let of_experiment = |argument: Arg| argument.requires("experiment");
+    Arguments::augment_args(command).mut_arg("set", of_experiment).mut_arg("only", of_experiment)
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {

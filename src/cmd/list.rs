@@ -110,19 +110,20 @@ fn aligned(lines: &Lines, terminal: Option<usize>) -> String {
     let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         let cells = lines.iter().filter_map(|line| line.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        cells.map(|cell| report::width(cell)).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..columns).map(width).collect();
     let mut text = String::new();
     for line in lines {
         let Some((last, before)) = line.split_last() else { continue };
-        let before = before.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}  "));
-        let before: String = before.collect();
+        let blanks = |cell: &str, width: &usize| " ".repeat(width - report::width(cell) + 2);
+        let before = before.iter().zip(&widths);
+        let before: String = before.map(|(cell, width)| cell.clone() + &blanks(cell, width)).collect();
         // Where little room is left behind the first columns, what goes on begins below them.
-        let indent = before.chars().count();
-        let indent = if terminal.is_some_and(|all| indent > all / 2) { INDENT } else { indent };
+        let columns = report::width(&before);
+        let indent = if terminal.is_some_and(|all| columns > all / 2) { INDENT } else { columns };
         let room = terminal.map(|all| all.saturating_sub(indent));
-        let first_apart = indent < before.chars().count();
+        let first_apart = indent < columns;
         let mut parts = report::wrap(last, room, 0).into_iter();
         let first = if first_apart { None } else { parts.next() };
         text.push_str(format!("{before}{}", first.unwrap_or_default()).trim_end());

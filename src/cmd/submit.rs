@@ -10,7 +10,7 @@ use crate::{
     feasible, shell, talk,
 };
 use anyhow::Context;
-use clap::{ArgMatches, Args, FromArgMatches, builder::PossibleValuesParser};
+use clap::{ArgMatches, Args, Command, FromArgMatches, builder::PossibleValuesParser};
 use model::{number::counted, plan::Plan};
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ pub(super) const VERB: Verb = Verb {
         ("dbdyno submit mine.toml --folder fan --option=--partition=perf", "Submit it"),
         ("dbdyno submit mine.toml --folder fan --blocks-per-task 4", "Fewer, longer tasks"),
     ],
-    arguments: Arguments::augment_args,
+    arguments,
     run,
 };
 
@@ -69,6 +69,10 @@ struct Arguments {
     counts: CountsArgs,
 }
 
+fn arguments(command: Command) -> Command {
+    ExperimentArgs::required(Arguments::augment_args(command))
+}
+
 fn names() -> PossibleValuesParser {
     PossibleValuesParser::new(CLUSTERS.iter().map(|cluster| cluster.name))
 }
@@ -80,6 +84,13 @@ fn at_least_one(text: &str) -> Result<u32, String> {
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
     let folder = std::path::absolute(&arguments.folder)?;
+    let catalog = arguments.catalog.catalog.as_deref().unwrap_or(&folder);
+    for path in [&folder, catalog] {
+        // The script is a text.
+        path.to_str().with_context(|| {
+            format!("`{}` is no text in UTF-8: use another name", path.display())
+        })?;
+    }
     let shown = folder.display().to_string();
     // Each stands in a line of the script.
     if let Some(text) = arguments.option.iter().chain([&shown]).find(|text| has_control(text)) {

@@ -39,7 +39,7 @@ pub use format::SiteEntry;
 pub use inputs::Inputs;
 pub use names::Names;
 pub use pages::{INDEX, PageFile, pages};
-pub use screen::{Colors, Screen, wrap};
+pub use screen::{Colors, Screen, width, wrap};
 pub use words::reason;
 
 use analysis::Comparison;

@@ -61,7 +61,7 @@ fn entry(report: &Report, index: usize, file: String) -> IndexEntry {
     let names = Names::of(&own.subjects, &report.view.aliases);
     let counted = own.counted();
     let mean = |subject: &String| {
-        let cells = counted.iter().filter_map(|phase| phase.cell(subject, words::THROUGHPUT));
+        let cells = counted.iter().filter_map(|phase| phase.cell(subject, own.lead().name));
         let ratios: Vec<f64> = cells.filter_map(|cell| cell.ratio).collect();
         mean_of_tests(&ratios).map(|mean| mean.ratio)
     };

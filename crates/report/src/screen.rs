@@ -20,7 +20,7 @@ pub enum Colors {
 }
 
 /// Columns of a terminal that a text takes: East Asian characters take two.
-pub(crate) fn width(text: &str) -> usize {
+pub fn width(text: &str) -> usize {
     unicode_width::UnicodeWidthStr::width(text)
 }
 

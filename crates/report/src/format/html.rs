@@ -115,16 +115,20 @@ struct Part<'a> {
 fn articles(document: &Document) -> Vec<Article<'_>> {
     let is_title = |item: &Item| matches!(item, Item::Heading { level: 1, .. });
     let starts = document.items.iter().enumerate().filter(|(_, item)| is_title(item));
-    let starts: Vec<usize> = starts.map(|(index, _)| index).collect();
+    let mut starts: Vec<usize> = starts.map(|(index, _)| index).collect();
+    // Where nothing could be compared, a sentence stands alone.
+    if starts.is_empty() && !document.items.is_empty() {
+        starts.push(0);
+    }
     let ends = starts.iter().skip(1).copied().chain([document.items.len()]);
     let spans = starts.iter().copied().zip(ends);
     spans.enumerate().map(|(index, (from, to))| article(index, &document.items[from..to])).collect()
 }
 
 fn article(index: usize, items: &[Item]) -> Article<'_> {
-    let title = match items.first() {
-        Some(Item::Heading { text, .. }) => text.as_str(),
-        _ => "",
+    let (title, items) = match items.split_first() {
+        Some((Item::Heading { level: 1, text }, rest)) => (text.as_str(), rest),
+        _ => ("dbdyno", items),
     };
     let is_section = |item: &Item| matches!(item, Item::Section { .. });
     let starts = items.iter().enumerate().filter(|(_, item)| is_section(item));
@@ -139,7 +143,7 @@ fn article(index: usize, items: &[Item]) -> Article<'_> {
         _ => None,
     };
     let sections = starts.iter().copied().zip(ends).filter_map(part).collect();
-    let head = &items[1.min(items.len())..starts.first().copied().unwrap_or(items.len())];
+    let head = &items[..starts.first().copied().unwrap_or(items.len())];
     Article { index, title, head, sections }
 }
 
@@ -234,5 +238,13 @@ mod tests {
             let sign = crate::words::symbol(verdict);
             assert!(foot.contains(&format!("{sign} ")), "{sign}: {foot}");
         }
+    }
+
+    #[test]
+    fn a_sentence_without_a_title_is_on_the_page() {
+        let document = Document { items: vec![Item::Paragraph("nothing is paced".to_owned())] };
+        let articles = articles(&document);
+        assert_eq!((articles.len(), articles[0].title), (1, "dbdyno"));
+        assert!(articles[0].markup().into_string().contains("nothing is paced"));
     }
 }

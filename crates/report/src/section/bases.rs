@@ -4,10 +4,10 @@ use super::Section;
 use crate::{
     document::{Column, Document, Item, Row, Table, TableCell},
     inputs::Inputs,
-    words::{self, THROUGHPUT},
+    words,
 };
 use analysis::{Comparison, PhaseResult};
-use model::{metric::Better, quoted};
+use model::{metric::Metric, quoted};
 
 pub(super) const SECTION: Section = Section { name: "bases", write };
 
@@ -15,11 +15,11 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
     let Some(second) = &inputs.details.second else { return };
     document.section("bases", "Two bases side by side");
     document.paragraph(format!(
-        "Throughput relative to the base of the table above and, in the next column, relative \
-         to {}.",
+        "{} relative to the base of the table above and, in the next column, relative to {}.",
+        words::capitalized(&words::long_title(inputs.lead)),
         quoted(&second.bases)
     ));
-    document.items.push(Item::Table(table([inputs.comparison, second])));
+    document.items.push(Item::Table(table([inputs.comparison, second], inputs.lead)));
 }
 
 /// A subject under one of the bases.
@@ -29,18 +29,18 @@ struct Under<'a> {
     base: &'a str,
 }
 
-fn table(comparisons: [&Comparison; 2]) -> Table {
+fn table(comparisons: [&Comparison; 2], metric: &Metric) -> Table {
     let mut unders = Vec::new();
     for subject in &comparisons[0].subjects {
         for comparison in comparisons {
-            let cells = comparison.phases.iter().filter_map(|p| p.cell(subject, THROUGHPUT));
+            let cells = comparison.phases.iter().filter_map(|p| p.cell(subject, metric.name));
             if let Some(base) = cells.into_iter().find_map(|cell| cell.base.as_deref()) {
                 unders.push(Under { comparison, subject, base });
             }
         }
     }
     let column = |under: &Under<'_>| Column {
-        heat: Some(Better::Higher),
+        heat: Some(metric.better),
         ..Column::numbers(under.subject, format!("vs {}", under.base))
     };
     let columns = [Column::words("test")].into_iter().chain(unders.iter().map(column)).collect();
@@ -51,19 +51,19 @@ fn table(comparisons: [&Comparison; 2]) -> Table {
             table.rows.push(Row::Section((*group).to_owned()));
         }
         for phase in phases {
-            let cells = unders.iter().map(|under| ratio(under, phase));
+            let cells = unders.iter().map(|under| ratio(under, phase, metric));
             table.rows.push(Row::named(&phase.phase, cells));
         }
         if phases.len() > 1 {
-            let means = unders.iter().map(|under| mean(under, phases));
+            let means = unders.iter().map(|under| mean(under, phases, metric));
             table.rows.push(Row::named("geometric mean", means));
         }
     }
     table
 }
 
-fn ratio(under: &Under<'_>, phase: &PhaseResult) -> TableCell {
-    match under.comparison.cell(&phase.phase, under.subject, THROUGHPUT) {
+fn ratio(under: &Under<'_>, phase: &PhaseResult, metric: &Metric) -> TableCell {
+    match under.comparison.cell(&phase.phase, under.subject, metric.name) {
         Some(cell) if words::is_failed(cell) => TableCell::Failed,
         Some(cell) => {
             cell.ratio.map_or(TableCell::Missing, |ratio| TableCell::judged(ratio, cell.verdict))
@@ -72,9 +72,9 @@ fn ratio(under: &Under<'_>, phase: &PhaseResult) -> TableCell {
     }
 }
 
-fn mean(under: &Under<'_>, phases: &[&PhaseResult]) -> TableCell {
+fn mean(under: &Under<'_>, phases: &[&PhaseResult], metric: &Metric) -> TableCell {
     let cell =
-        |phase: &&PhaseResult| under.comparison.cell(&phase.phase, under.subject, THROUGHPUT);
+        |phase: &&PhaseResult| under.comparison.cell(&phase.phase, under.subject, metric.name);
     let ratios: Vec<f64> = phases.iter().filter_map(|phase| cell(phase)?.ratio).collect();
     TableCell::mean(&ratios, phases.len()).unwrap_or(TableCell::Missing)
 }

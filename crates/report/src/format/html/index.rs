@@ -17,7 +17,7 @@ pub(crate) struct IndexEntry {
     pub(crate) tests: usize,
     /// What they are compared with.
     pub(crate) bases: Vec<String>,
-    /// The least and the largest mean of a variant's throughput ratios.
+    /// The least and the largest mean of a variant's ratios, of the metric that tables show first.
     pub(crate) range: Option<(f64, f64)>,
 }
 
@@ -44,8 +44,9 @@ pub(super) fn table(entries: &[IndexEntry]) -> Markup {
                 }
             }
             p {
-                "Ratios: geometric means of throughput relative to the base, over all tests, for "
-                "the variants with the smallest and the largest mean."
+                "Ratios: geometric means of throughput, or of instructions where a run decides "
+                "those alone, relative to the base, over all tests, for the variants with the "
+                "smallest and the largest mean."
             }
         }
     }
