@@ -172,6 +172,8 @@ fn arguments_that_name_nothing_are_named() {
         (&["show", "config", "base"], "known: `mariadb/base`, `mysql/base`, `postgres/base`"),
         (&["run", "oltp_point_select"], "`workloads = [\"oltp_point_select\"]`"),
         (&["plan", "oltp"], "`suite = \"oltp\"`"),
+        (&["doctor", "--set", "rows=1"], "EXPERIMENT"),
+        (&["submit", "--folder", "fan"], "EXPERIMENT"),
         (&["up", "sqlite"], "embedded"),
         (&["up", "postgres@8.1"], "8.1"),
         (&["up", "postgers"], "unknown server `postgers`"),
