@@ -7,8 +7,10 @@ use crate::{
 };
 use analysis::{Design, Observations};
 use anyhow::{Context, anyhow, ensure};
-use model::{quoted, experiment::Factor,
+use model::{
+    experiment::Factor,
     plan::{Phase, Plan},
+    quoted,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use store::{Results, Stored, StoredSlice};
@@ -78,7 +80,8 @@ impl Across {
         }
         let failed = found.failures.iter_mut().map(|one| (&mut one.clients, &mut one.range));
         let measured = found.measurements.iter_mut();
-        for (clients, range) in measured.map(|one| (&mut one.clients, &mut one.range)).chain(failed) {
+        for (clients, range) in measured.map(|one| (&mut one.clients, &mut one.range)).chain(failed)
+        {
             match self.factor.as_str() {
                 "clients" => *clients = 0,
                 "range" => *range = None,

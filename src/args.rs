@@ -6,7 +6,7 @@ use clap::{
     Arg, ArgMatches, Args, Command, ValueEnum, builder::NonEmptyStringValueParser as NonEmpty,
     value_parser,
 };
-use model::{quoted, experiment::Design, plan::Plan};
+use model::{experiment::Design, plan::Plan, quoted};
 use plan::{Catalog, Emulation};
 use report::{Colors, Screen};
 use runner::{Counts, DataFolders, Options, Resume, Stop};

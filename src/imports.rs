@@ -135,8 +135,8 @@ fn unpaired(values: &[Measurement], design: &Design) -> Option<String> {
     for (subject, base) in &design.subjects {
         let Some(base) = base else { continue };
         for phase in &phases {
-            let of = |subject: &str| blocks.get(&(*phase, subject));
-            let (Some(own), Some(other)) = (of(subject), of(base)) else { continue };
+            let [own, other] = [subject, base].map(|one| blocks.get(&(*phase, one.as_str())));
+            let (Some(own), Some(other)) = (own, other) else { continue };
             if own.len().max(other.len()) < 2 {
                 continue;
             }

@@ -6,7 +6,7 @@ use dbms::{
     product::DBMSES,
     revision::{Built, Revision, Source, build_sha256, code_sha256},
 };
-use model::{subject::Build, quoted};
+use model::{quoted, subject::Build};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},

@@ -4,7 +4,7 @@ use super::Verb;
 use crate::{args::ResultsArgs, exit::Code, talk};
 use archive::{Imported, correct::CORRECTIONS, import::IMPORTERS};
 use clap::{ArgMatches, Args, FromArgMatches};
-use model::{quoted, escape, imported::ImportHeader, notes::Notes, number::counted};
+use model::{escape, imported::ImportHeader, notes::Notes, number::counted, quoted};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,

@@ -10,7 +10,7 @@ use clap::{
     ArgMatches, Args, FromArgMatches,
     error::{ContextKind, ContextValue},
 };
-use model::{quoted, escape, metric::Metric, number::counted, record::TrialHeader};
+use model::{escape, metric::Metric, number::counted, quoted, record::TrialHeader};
 use plan::Catalog;
 use store::{Results, RunInfo};
 use values::civil::Civil;
@@ -97,9 +97,10 @@ pub(super) fn hint(error: &clap::Error) -> Option<String> {
         return None;
     };
     let names = quoted(SHELVES.iter().map(|shelf| shelf.name));
-    missing.iter().any(|argument| argument == "<WHAT>").then(|| {
-        format!("say what to list, as in `dbdyno list builds`; there are {names}")
-    })
+    missing
+        .iter()
+        .any(|argument| argument == "<WHAT>")
+        .then(|| format!("say what to list, as in `dbdyno list builds`; there are {names}"))
 }
 
 /// Blanks before what is left of a line that is longer than the terminal.
@@ -118,7 +119,8 @@ fn aligned(lines: &Lines, terminal: Option<usize>) -> String {
         let Some((last, before)) = line.split_last() else { continue };
         let blanks = |cell: &str, width: &usize| " ".repeat(width - report::width(cell) + 2);
         let before = before.iter().zip(&widths);
-        let before: String = before.map(|(cell, width)| cell.clone() + &blanks(cell, width)).collect();
+        let before: String =
+            before.map(|(cell, width)| cell.clone() + &blanks(cell, width)).collect();
         // Where little room is left behind the first columns, what goes on begins below them.
         let columns = report::width(&before);
         let indent = if terminal.is_some_and(|all| columns > all / 2) { INDENT } else { columns };

@@ -213,7 +213,11 @@ fn swap(host: &Host) -> Option<Finding> {
     }
     let used = total.saturating_sub(host.memory("SwapFree").unwrap_or(total));
     Some(Finding::spoils(
-        format!("swap is on ({}, {} used): idle servers may leave memory", shown(total), shown(used)),
+        format!(
+            "swap is on ({}, {} used): idle servers may leave memory",
+            shown(total),
+            shown(used)
+        ),
         "`swapoff --all` while measuring",
     ))
 }

@@ -24,7 +24,9 @@ use crate::{
     verdict::Verdict,
     warning::{Location, Warnings},
 };
-use model::{quoted, Levels, margins::Margins, measurement::Measurement, metric::Metric, natural, shared::Name,
+use model::{
+    Levels, margins::Margins, measurement::Measurement, metric::Metric, natural, quoted,
+    shared::Name,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,10 +1,12 @@
 //! What a comparison needs to know of a plan.
 
 use crate::{Error, Result, roles::RoleFacts, written::Written};
-use model::{quoted, escape::terminal,
+use model::{
+    escape::terminal,
     experiment::Design as Kind,
     margins::Margins,
     plan::{PhaseKind, Plan},
+    quoted,
     script::{Script, Statement},
     workload::{Arrival, Class, Counts},
 };

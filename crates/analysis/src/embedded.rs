@@ -2,7 +2,10 @@
 //! server to compare with.
 
 use crate::PhaseResult;
-use model::{mark::{EMBEDDED, EMBEDDED_EARLIER, Mark}, quoted};
+use model::{
+    mark::{EMBEDDED, EMBEDDED_EARLIER, Mark},
+    quoted,
+};
 use std::collections::BTreeSet;
 
 /// Whether a subject's engine works inside the load engine: marks of its costs tell.

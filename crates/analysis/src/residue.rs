@@ -1,7 +1,7 @@
 //! What differs between trials besides the subject.
 
 use crate::settings::means;
-use model::{quoted, environment::Environment, record::TrialHeader};
+use model::{environment::Environment, quoted, record::TrialHeader};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One sentence for each fact of the host that differs between trials, and for each subject whose

@@ -1,7 +1,7 @@
 //! Conditions of tests that a comparison takes to be equal, and that are not.
 
 use crate::{command_line, import::pgbench};
-use model::{quoted, Levels, measurement::Measurement, number::counted};
+use model::{Levels, measurement::Measurement, number::counted, quoted};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A condition of a test, as the program that executed it names it.

@@ -56,7 +56,7 @@ pub(crate) fn parts(experiment: &str, all: Vec<Kept>, warnings: &mut Vec<Warning
     let reason = format!(
         "tables with the tags {} contradict each other in {disagree} of {of} shared values, so \
          each tag is an archive of its own",
-        quoted(labels)
+        quoted(&labels)
     );
     warnings.push(Warning::new(experiment, Fault::new(0, reason)));
     let mut parts: Vec<Part> =

@@ -1,7 +1,7 @@
 //! Libraries of memory allocators: where this host has them, or where they are put from a package.
 
 use crate::{Places, Result, install::Site, package::Package, registry, task};
-use model::{subject::Build, quoted};
+use model::{quoted, subject::Build};
 use std::path::{Path, PathBuf};
 
 /// An allocator that is known by name.

@@ -11,8 +11,8 @@ use crate::{
     state::{self, State},
     worker::{self, Opt},
 };
-use model::quoted;
 use mlua::{Function, Value as LuaValue};
+use model::quoted;
 use std::{
     sync::{
         Arc,

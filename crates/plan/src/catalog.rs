@@ -16,7 +16,8 @@ use crate::{
     },
 };
 use include_dir::{Dir, include_dir};
-use model::{quoted, Parameters, explanation::SourceParts, recipe::Recipe, schema::Schema, subject::Config,
+use model::{
+    Parameters, explanation::SourceParts, quoted, recipe::Recipe, schema::Schema, subject::Config,
 };
 use std::{
     collections::BTreeMap,

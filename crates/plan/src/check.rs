@@ -11,10 +11,12 @@ use crate::{
     suggest,
     wire::value::EVERYWHERE,
 };
-use model::{quoted, Parameters,
+use model::{
+    Parameters,
     coded::Misfit,
     experiment::{Design, Factor},
     plan::PhaseKind,
+    quoted,
     subject::START_FACTORS,
     workload::Mode,
 };

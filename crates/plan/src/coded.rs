@@ -5,8 +5,10 @@ use crate::{
     error::{Error, Location},
     layers::Layers,
 };
-use model::{quoted, coded::{self, Misfit, Server, Transactions},
+use model::{
+    coded::{self, Misfit, Server, Transactions},
     plan::{Phase, PhaseKind},
+    quoted,
     subject::Subject,
 };
 

@@ -16,6 +16,9 @@ use std::collections::BTreeMap;
 /// Name of the configuration of an experiment that has no factor `config`.
 pub(crate) const BASE_CONFIG: &str = "base";
 
+/// What subjects are called in messages.
+const VARIANTS: &str = "variants";
+
 /// The subjects, and what the levels of `build` are called from here on.
 #[derive(Debug)]
 pub(crate) struct Subjects {
@@ -72,16 +75,11 @@ pub(crate) fn subjects(
             }
             let subject = Subject { label, build: named.build.clone(), config, levels };
             subjects.extend(started(draft, versions, subject)?);
-            check_count(draft, &subjects)?;
+            limits::check_crossed(draft, subjects.len(), VARIANTS)?;
         }
         build_labels.insert(level.clone(), named.label);
     }
     Ok(Subjects { subjects, build_labels })
-}
-
-fn check_count(draft: &Draft, subjects: &[Subject]) -> Result<(), Error> {
-    limits::check_crossed(subjects.len(), "variants")
-        .map_err(|error| error.at(draft.places.of(&["factors"])))
 }
 
 /// A subject in every way in which the experiment starts it.
@@ -106,7 +104,7 @@ fn started(
                     return Err(Error::Invalid { place, reason });
                 }
                 crossed.push(subject);
-                check_count(draft, &crossed)?;
+                limits::check_crossed(draft, crossed.len(), VARIANTS)?;
             }
         }
         started = crossed;

@@ -9,8 +9,10 @@ use crate::{
     status, trust, words,
 };
 use analysis::{Comparison, Diagnosis, Finding, PhaseResult};
-use model::{quoted, metric::{Kind, Metric},
+use model::{
+    metric::{Kind, Metric},
     number::counted,
+    quoted,
 };
 use std::collections::BTreeSet;
 

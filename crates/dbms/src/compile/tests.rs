@@ -165,7 +165,8 @@ fn the_place_of_a_way_is_searched_from_the_top_down() {
         fs::write(tree.path().join(name).join("sqlite3.c"), "").unwrap();
         fs::write(tree.path().join(name).join("sqlite3.h"), "").unwrap();
     };
-    let recipe = recipe::of(&Build::of("sqlite", "")).unwrap();
+    let build = Build::of("sqlite", "");
+    let recipe = recipe::of(&build).unwrap();
     let way = recipe.ways.iter().find(|way| way.name == "amalgamation").unwrap();
     let found = || {
         let place = place_of(way, tree.path()).unwrap()?;
@@ -188,7 +189,8 @@ fn an_amalgamation_in_a_whole_tree_is_made_anew() {
     for name in ["configure", "src/sqlite.h.in", "sqlite3.c", "sqlite3.h"] {
         fs::write(tree.path().join(name), "").unwrap();
     }
-    let recipe = recipe::of(&Build::of("sqlite", "")).unwrap();
+    let build = Build::of("sqlite", "");
+    let recipe = recipe::of(&build).unwrap();
     let fits = |way: &&Way| place_of(way, tree.path()).unwrap().is_some();
     let steps = &recipe.ways.iter().find(fits).unwrap().steps;
     let place = |words: [&str; 2]| steps.iter().position(|step| *step == words);

@@ -3,7 +3,10 @@
 use super::{Decimal, Program, Sequence, Source, sql};
 use crate::clock::{Clock, Monotonic};
 use ::values::generator::Sampler;
-use model::{script::{Draw, Value}, quoted};
+use model::{
+    quoted,
+    script::{Draw, Value},
+};
 use std::collections::BTreeMap;
 
 /// Where a named value is kept.

@@ -4,8 +4,10 @@ use super::{Member, Transaction};
 use crate::Error;
 use crate::program::{Op, Part, Program, Roles, Span};
 use crate::wire::{Parameter, Sql};
-use model::{quoted, Parameters,
+use model::{
+    Parameters,
     drive::Assignment,
+    quoted,
     script::Role,
     workload::{Class, Mode},
 };

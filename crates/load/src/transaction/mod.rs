@@ -25,7 +25,7 @@ pub use crate::arrival::Member;
 use crate::clock::{Clock, write_time};
 use crate::recorder::Tally;
 use crate::wire::{Answer, Client, Failure, Row, TIME_TEXT};
-use model::{quoted, drawn::Drawn, neighbors::Neighbors};
+use model::{drawn::Drawn, neighbors::Neighbors, quoted};
 use std::{marker::PhantomData, ops::RangeInclusive};
 use values::Random;
 

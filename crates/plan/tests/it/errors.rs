@@ -236,7 +236,11 @@ fn factors_and_baseline_fit_each_other() {
     let clients = factor("clients = [1, 1]");
     check("level twice", &clients, "`clients` has the level `1` twice; write it once");
     let build = GOOD.replace("\"sqlite\"", "\"sqlite\", \"sqlite\"");
-    check("build twice", &build, "twice; a second copy of a build needs a name in `[servers.NAME]`");
+    check(
+        "build twice",
+        &build,
+        "twice; a second copy of a build needs a name in `[servers.NAME]`",
+    );
     check("rows", &factor("rows = [1, 2]"), "`rows` cannot be a factor");
     let baseline = format!("baseline = {{ build = \"mysql@5.6\" }}\n{GOOD}");
     check(

@@ -3,9 +3,11 @@
 
 use super::{Case, Form, VerifiedPhase, facts, plans, shown, trace};
 use crate::{Error, server::Instance};
-use model::{quoted, coded,
+use model::{
+    coded,
     drive::{Assignment, TracedStatement},
     number::counted,
+    quoted,
     workload::{Check, Mode},
 };
 
