@@ -1,6 +1,6 @@
 //! Runs of a series over time, and the pages that are made of them.
 
-use crate::lab::{Lab, text};
+use crate::lab::{Lab, lengthen, text};
 
 const EXPERIMENT: &str = "question = \"Is it still as fast?\"\nseries = \"nightly\"\n\
     workloads = [\"point-query\", \"insert\"]\nrows = 2000\nblocks = 2\nrounds = 1\n\
@@ -54,6 +54,36 @@ fn runs_of_a_series_become_a_history_a_site_and_exports() {
     lab.write("dbdyno-results/notes.toml", &format!("[runs]\n\"{first}\" = \"new kernel\"\n"));
     assert!(lab.succeed(&["history", "nightly", "--format", "html"]).contains("new kernel"));
 
+    has_its_pages(&lab, first);
+
+    // Files of values need no bank.
+    lab.write("dbdyno-results/bank.jsonl", "dear reader");
+    lab.succeed(&["export", "--all", "--format", "openmetrics", "--out", "files"]);
+    let samples = std::fs::read_to_string(lab.path("files/openmetrics.all.txt")).unwrap();
+    let rates = samples.lines().filter(|line| {
+        line.starts_with("dbdyno_ops_per_second{") && line.contains("test=\"insert\"")
+    });
+    assert_eq!(rates.count(), 3, "{samples}");
+    assert!(samples.ends_with("# EOF\n"));
+
+    // A changed record is left out by name, and the others stay where all of a run are lost.
+    let records = lab.records_of(first);
+    lengthen(&records[0].join("slices.jsonl"));
+    let said = text(&lab.run(&[&["history"], &METRIC[..]].concat()).stderr);
+    let words = "was changed, cut or added after it was recorded";
+    assert_eq!(said.matches(words).count(), 1, "{said}");
+    records.iter().for_each(|record| std::fs::remove_dir_all(record).unwrap());
+    let output = lab.run(&["history", "nightly"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains(&format!("run {first} has no value here")), "{said}");
+
+    // Damaged notes belong to every run of their folder.
+    lab.write("dbdyno-results/notes.toml", "[runs\n");
+    refused(&["site", "--out", "damaged"], "not all pages are written");
+}
+
+fn has_its_pages(lab: &Lab, first: &str) {
     lab.succeed(&["site", "--out", "public"]);
     let index = std::fs::read_to_string(lab.path("public/index.html")).unwrap();
     assert!(index.contains("nightly") && index.contains(&format!("run-{first}.html")), "{index}");
@@ -67,38 +97,6 @@ fn runs_of_a_series_become_a_history_a_site_and_exports() {
     lab.succeed(&["site", "--results", "dbdyno-results,dbdyno-results", "--out", "twice"]);
     let twice = std::fs::read_to_string(lab.path("twice/index.html")).unwrap();
     assert_eq!(twice.matches("href=\"run-").count(), 3, "{twice}");
-
-    // Files of values need no bank.
-    lab.write("dbdyno-results/bank.jsonl", "dear reader");
-    lab.succeed(&["export", "--all", "--format", "openmetrics", "--out", "files"]);
-    let samples = std::fs::read_to_string(lab.path("files/openmetrics.all.txt")).unwrap();
-    let rates = samples.lines().filter(|line| {
-        line.starts_with("dbdyno_ops_per_second{") && line.contains("test=\"insert\"")
-    });
-    assert_eq!(rates.count(), 3, "{samples}");
-    assert!(samples.ends_with("# EOF\n"));
-
-    // A changed record is left out by name, and the others stay where all of a run are lost.
-    let records = std::fs::read_dir(lab.path("dbdyno-results/records")).unwrap().flatten();
-    let mut records: Vec<_> = records.map(|record| record.path()).collect();
-    records.retain(|record| {
-        std::fs::read_to_string(record.join("trial.toml")).unwrap().contains(first)
-    });
-    let slices = records[0].join("slices.jsonl");
-    let whole = std::fs::read_to_string(&slices).unwrap();
-    std::fs::write(&slices, whole + "\n").unwrap();
-    let said = text(&lab.run(&[&["history"], &METRIC[..]].concat()).stderr);
-    let words = "was changed, cut or added after it was recorded";
-    assert_eq!(said.matches(words).count(), 1, "{said}");
-    records.iter().for_each(|record| std::fs::remove_dir_all(record).unwrap());
-    let output = lab.run(&["history", "nightly"]);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains(&format!("run {first} has no value here")), "{said}");
-
-    // Damaged notes belong to every run of their folder.
-    lab.write("dbdyno-results/notes.toml", "[runs\n");
-    refused(&["site", "--out", "damaged"], "not all pages are written");
 }
 
 #[test]

@@ -29,6 +29,12 @@ const WITH_LOGS: [(&str, &str, &[&str]); 2] = [
     ),
 ];
 
+/// Adds an end of line to a file of a record, which its checksum finds.
+pub(crate) fn lengthen(file: &Path) {
+    let whole = std::fs::read_to_string(file).unwrap();
+    std::fs::write(file, whole + "\n").unwrap();
+}
+
 impl Lab {
     pub(crate) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap(), has_small_logs: false }
@@ -61,6 +67,15 @@ impl Lab {
         let path = self.path(name);
         std::fs::write(&path, text).unwrap();
         path
+    }
+
+    /// The folders of a run's records.
+    pub(crate) fn records_of(&self, run: &str) -> Vec<PathBuf> {
+        let all = std::fs::read_dir(self.path("dbdyno-results/records")).unwrap().flatten();
+        let is_own = |record: &PathBuf| {
+            std::fs::read_to_string(record.join("trial.toml")).unwrap().contains(run)
+        };
+        all.map(|record| record.path()).filter(is_own).collect()
     }
 
     /// The binary with arguments, in this folder.

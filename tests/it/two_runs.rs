@@ -1,6 +1,6 @@
 //! A run compared with an earlier one of the same experiment.
 
-use crate::lab::{Lab, text};
+use crate::lab::{Lab, lengthen, text};
 
 fn experiment(rows: u32, workload: &str) -> String {
     format!(
@@ -23,6 +23,21 @@ fn of_config(lab: &Lab, config: &str) -> String {
     lab.write("again.toml", &format!("{builds}{server}"));
     lab.succeed(&["run", "again.toml", "--counts", "none", "--progress", "none"]);
     runs(lab).pop().unwrap()
+}
+
+/// Only what has a pair counts, in values and ratios.
+fn only_pairs_count(lab: &Lab, first: &str) {
+    lab.write("again.toml", &experiment(2000, "point-query").replace("blocks = 4", "blocks = 2"));
+    lab.succeed(&["run", "again.toml", "--counts", "none", "--progress", "none"]);
+    let short = runs(lab).pop().unwrap();
+    let json = lab.succeed(&["compare", first, &short, "--format", "json"]);
+    let found: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let rate = &found["comparisons"][0];
+    assert_eq!(rate["blocks"], 2, "{rate}");
+    let ratio = rate["value"].as_f64().unwrap() / rate["base_value"].as_f64().unwrap();
+    assert!((rate["ratio"].as_f64().unwrap() / ratio - 1.0).abs() < 0.2, "{rate}");
+    assert!(json.contains(&format!("the last 2 blocks of {first} left out")), "{json}");
+    assert!(!json.contains("in more than its build"), "{json}");
 }
 
 #[test]
@@ -56,18 +71,7 @@ fn a_run_is_compared_with_an_earlier_one() {
     assert!((value(first) - base).abs() < 1e-9 * base);
     assert!(json.contains("not side by side"), "{json}");
 
-    // Only what has a pair counts, in values and ratios.
-    lab.write("again.toml", &experiment(2000, "point-query").replace("blocks = 4", "blocks = 2"));
-    lab.succeed(&["run", "again.toml", "--counts", "none", "--progress", "none"]);
-    let short = self::runs(&lab).pop().unwrap();
-    let json = lab.succeed(&["compare", first, &short, "--format", "json"]);
-    let found: serde_json::Value = serde_json::from_str(&json).unwrap();
-    let rate = &found["comparisons"][0];
-    assert_eq!(rate["blocks"], 2, "{rate}");
-    let ratio = rate["value"].as_f64().unwrap() / rate["base_value"].as_f64().unwrap();
-    assert!((rate["ratio"].as_f64().unwrap() / ratio - 1.0).abs() < 0.2, "{rate}");
-    assert!(json.contains(&format!("the last 2 blocks of {first} left out")), "{json}");
-    assert!(!json.contains("in more than its build"), "{json}");
+    only_pairs_count(&lab, first);
 
     let two = ["rollback", "wal"].map(|config| of_config(&lab, config));
     let json = lab.succeed(&["compare", &two[0], &two[1], "--format", "json"]);
@@ -94,14 +98,7 @@ fn a_run_is_compared_with_an_earlier_one() {
     assert!(rates.contains("point-query"), "{rates}");
 
     // What was changed is left out by name.
-    let records = std::fs::read_dir(lab.path("dbdyno-results/records")).unwrap().flatten();
-    let mut records = records.map(|record| record.path());
-    let is_second = |record: &std::path::PathBuf| {
-        std::fs::read_to_string(record.join("trial.toml")).unwrap().contains(second)
-    };
-    let slices = records.find(is_second).unwrap().join("slices.jsonl");
-    let whole = std::fs::read_to_string(&slices).unwrap();
-    std::fs::write(&slices, whole + "\n").unwrap();
+    lengthen(&lab.records_of(second)[0].join("slices.jsonl"));
     let json = lab.succeed(&["compare", first, second, "--format", "json"]);
     let words = "was changed, cut or added after it was recorded";
     assert_eq!(json.matches(words).count(), 1, "{json}");

@@ -11,7 +11,8 @@ const CACHES: [(&str, f64); 3] =
 const SHARED: &str = "shared_buffers";
 
 /// Bytes of all page caches by the settings as a configuration writes them or the server reports
-/// them; none where no setting is known. SQLite's `cache_size` is in pages, or in KiB where it is negative.
+/// them; none where no setting is known. SQLite's `cache_size` is in pages, or in KiB where it is
+/// negative.
 pub fn cache_bytes(settings: &Levels) -> Option<f64> {
     let bytes = |name: &str, unit: f64| settings.get(name).and_then(|text| size::bytes(text, unit));
     let servers = CACHES.iter().filter_map(|(name, unit)| bytes(name, *unit));

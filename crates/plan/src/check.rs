@@ -6,7 +6,7 @@ use crate::{
     error::Error,
     explain::shown,
     ladder::LEVELS_MAX,
-    limits::{CONNECTIONS_MAX, NAME_MAX},
+    limits::{CONNECTIONS_MAX, COUNT_MAX, NAME_MAX},
     subjects::BASE_CONFIG,
     suggest,
     wire::value::EVERYWHERE,
@@ -77,6 +77,18 @@ impl Draft {
     pub(crate) fn parameter_factors(&self) -> impl Iterator<Item = &Factor> {
         let factors = self.experiment.factors.iter();
         factors.filter(|factor| factor_names().all(|name| name != factor.name))
+    }
+
+    /// Refuses more combinations of levels than can be planned at once.
+    pub(crate) fn check_crossed(&self, count: usize, things: &str) -> Result<(), Error> {
+        if count as u64 <= COUNT_MAX {
+            return Ok(());
+        }
+        let reason = format!(
+            "the levels of the factors make more than {COUNT_MAX} {things}, the most that can be \
+             planned: give them fewer levels, or write several experiments"
+        );
+        Err(Error::Invalid { place: self.places.of(&["factors"]), reason })
     }
 
     /// Checks what only factors, parameters and baseline together can tell.

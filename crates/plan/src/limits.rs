@@ -1,7 +1,6 @@
 //! The bounds of what an experiment may ask for: beyond them nothing can be measured.
 
 use crate::{
-    Draft,
     error::{Error, Location},
     explain::shown,
 };
@@ -72,18 +71,6 @@ pub(crate) fn check_slices(blocks: u64, of_block: u64, subjects: u64) -> Result<
          slices, and at most {SLICES_MAX} can be planned: lower `blocks` or `rounds`"
     );
     Err(Error::Invalid { place: Location::default(), reason })
-}
-
-/// Refuses more combinations of levels than can be planned at once.
-pub(crate) fn check_crossed(draft: &Draft, count: usize, things: &str) -> Result<(), Error> {
-    if count as u64 <= COUNT_MAX {
-        return Ok(());
-    }
-    let reason = format!(
-        "the levels of the factors make more than {COUNT_MAX} {things}, the most that can be \
-         planned: give them fewer levels, or write several experiments"
-    );
-    Err(Error::Invalid { place: draft.places.of(&["factors"]), reason })
 }
 
 /// Names become folders, columns and rows of tables.

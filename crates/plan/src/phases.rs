@@ -48,7 +48,7 @@ pub(crate) fn phases(draft: &Draft) -> Result<Vec<Phase>, Error> {
                 .map_err(|error| error.at(draft.places.of(&["suite"])))?;
             names.insert(phase.name.clone(), phases.len());
             phases.push(phase);
-            limits::check_crossed(draft, phases.len(), "phases")?;
+            draft.check_crossed(phases.len(), "phases")?;
         }
     }
     Ok(phases)
@@ -85,7 +85,7 @@ fn cells(draft: &Draft, entry: &DraftPhase) -> Result<Vec<Levels>, Error> {
     let modes = draft.experiment.factors.iter();
     let modes = modes.filter(|one| one.name == MODE && entry.suite.kind == PhaseKind::Measure);
     for Factor { name, levels } in parameters.chain(modes).chain(clients) {
-        limits::check_crossed(draft, cells.len().saturating_mul(levels.len()), "phases")?;
+        draft.check_crossed(cells.len().saturating_mul(levels.len()), "phases")?;
         let with = |cell: &Levels, level: &String| {
             let mut cell = cell.clone();
             cell.insert(name.clone(), level.clone());

@@ -4,7 +4,7 @@
 use crate::{
     Catalog, Draft, Versions,
     error::{Error, Location},
-    limits, suggest,
+    suggest,
 };
 use model::{
     Levels,
@@ -75,7 +75,7 @@ pub(crate) fn subjects(
             }
             let subject = Subject { label, build: named.build.clone(), config, levels };
             subjects.extend(started(draft, versions, subject)?);
-            limits::check_crossed(draft, subjects.len(), VARIANTS)?;
+            draft.check_crossed(subjects.len(), VARIANTS)?;
         }
         build_labels.insert(level.clone(), named.label);
     }
@@ -104,7 +104,7 @@ fn started(
                     return Err(Error::Invalid { place, reason });
                 }
                 crossed.push(subject);
-                limits::check_crossed(draft, crossed.len(), VARIANTS)?;
+                draft.check_crossed(crossed.len(), VARIANTS)?;
             }
         }
         started = crossed;

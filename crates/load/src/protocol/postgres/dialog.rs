@@ -344,6 +344,8 @@ mod tests {
     #[test]
     fn placeholders_are_numbered() {
         assert_eq!(numbered("a=? AND b='?' OR c=?", 2).unwrap(), "a=$1 AND b='?' OR c=$2");
-        assert!(numbered("a=?", 2).unwrap_err().message().contains("1 placeholders"));
+        assert!(
+            numbered("a=?", 2).unwrap_err().message().contains("1 placeholder, and 2 parameters")
+        );
     }
 }
