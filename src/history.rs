@@ -136,7 +136,7 @@ fn page(name: &str, mut runs: Vec<Run<'_>>, wanted: &Wanted) -> anyhow::Result<H
     let mut compared = Vec::with_capacity(runs.len());
     runs.retain(|run| match session(run).and_then(|session| Ok((session, comparison(run)?))) {
         Ok((session, (comparison, left_out))) => {
-            // What concerns the whole folder is told by each run.
+            // Each run repeats what concerns the whole folder.
             let news = left_out.into_iter().filter(|sentence| !warnings.contains(sentence));
             let news: Vec<String> = news.collect();
             warnings.extend(news);

@@ -64,7 +64,7 @@ pub(crate) fn compare(
     // What disturbed one run did not disturb the other. Blocks are paired in their order.
     let observations = base.observed(&slices).beside(new.observed(&slices), &base_id);
     let mut comparison = analysis::compare(&observations, &design);
-    // What concerns the whole folder is told of both.
+    // Both repeat what concerns the whole folder.
     let left: BTreeSet<String> = base.warnings.drain(..).chain(new.warnings.drain(..)).collect();
     comparison.warnings.extend(left);
     let headers = || base.trials.iter().chain(&new.trials).map(|trial| &trial.header);

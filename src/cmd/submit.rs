@@ -84,8 +84,7 @@ fn at_least_one(text: &str) -> Result<u32, String> {
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
     let folder = std::path::absolute(&arguments.folder)?;
-    let catalog = arguments.catalog.catalog.as_deref().unwrap_or(&folder);
-    for path in [&folder, catalog] {
+    for path in [&folder].into_iter().chain(&arguments.catalog.catalog) {
         // The script is a text.
         path.to_str().with_context(|| {
             format!("`{}` is no text in UTF-8: use another name", path.display())

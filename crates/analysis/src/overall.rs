@@ -127,7 +127,7 @@ mod tests {
     use super::*;
     use crate::testing;
 
-    /// A cell with these ratios of blocks, of which some are missing.
+    /// A cell with these ratios of blocks; none where a block is missing.
     fn of_blocks(ratios: &[Option<f64>]) -> Cell {
         let block_ratios = ratios.iter().flatten().copied().collect();
         let by_block = ratios.to_vec();

@@ -265,10 +265,7 @@ fn copy_file(source: &OwnedFd, (from, to): (&Path, &Path), owner: u32) -> Result
     let mut target = options.write(true).create_new(true).mode(0o600).open(to)?;
     let mut file = std::fs::File::from(file);
     if ioctl_ficlone(&target, &file).is_err() {
-        std::io::copy(&mut file, &mut target).map_err(|error| {
-            let text = format!("cannot copy to `{}`: {error}", to.display());
-            std::io::Error::new(error.kind(), text)
-        })?;
+        std::io::copy(&mut file, &mut target).map_err(|error| file_error(to, error))?;
     }
     // By their times `make` knows which files follow from which.
     target.set_modified(file.metadata()?.modified()?)?;
@@ -347,9 +344,9 @@ fn names(folder: &OwnedFd, path: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// An error of a raw system call, with the path that it was about.
-pub(crate) fn file_error(path: &Path, error: rustix::io::Errno) -> Error {
-    let error = std::io::Error::from(error);
+/// An error of a call that knows no path, with the path that it was about.
+pub(crate) fn file_error(path: &Path, error: impl Into<std::io::Error>) -> Error {
+    let error = error.into();
     Error::File(std::io::Error::new(error.kind(), format!("{error}: `{}`", path.display())))
 }
 

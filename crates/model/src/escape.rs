@@ -1,4 +1,4 @@
-//! Texts from outside, made harmless for whoever reads them on a terminal.
+//! Texts from outside, made harmless for whoever reads them on a terminal or in a table.
 
 /// Characters that steer a terminal or reorder text become visible escapes.
 pub fn terminal(text: &str) -> String {
@@ -26,6 +26,15 @@ pub fn json(json: &str) -> String {
         }
     }
     out
+}
+
+/// A cell of CSV (RFC 4180): in quotes where a reader would split it. Some spreadsheets separate by
+/// semicolons.
+pub fn csv(text: &str) -> String {
+    if text.contains([',', ';', '"', '\n', '\r']) {
+        return format!("\"{}\"", text.replace('"', "\"\""));
+    }
+    text.to_owned()
 }
 
 /// Marks of direction, invisible separators and the byte order mark: they show other text than

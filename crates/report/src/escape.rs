@@ -1,6 +1,6 @@
 //! Texts from outside, made harmless for each kind of reader.
 
-pub(crate) use model::escape::terminal;
+pub(crate) use model::escape::{csv, terminal};
 
 /// JSON inside a page: nothing in it can end its element, steer or reorder what a reader sees.
 pub(crate) fn embedded_json(json: &str) -> String {

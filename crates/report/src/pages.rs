@@ -59,9 +59,9 @@ fn file(experiment: &str, taken: &mut BTreeSet<String>) -> String {
 fn entry(report: &Report, index: usize, file: String) -> IndexEntry {
     let own = &report.comparisons[index];
     let names = Names::of(&own.subjects, &report.view.aliases);
-    let counted = own.counted();
+    let (counted, lead) = (own.counted(), own.lead().name);
     let mean = |subject: &String| {
-        let cells = counted.iter().filter_map(|phase| phase.cell(subject, own.lead().name));
+        let cells = counted.iter().filter_map(|phase| phase.cell(subject, lead));
         let ratios: Vec<f64> = cells.filter_map(|cell| cell.ratio).collect();
         mean_of_tests(&ratios).map(|mean| mean.ratio)
     };

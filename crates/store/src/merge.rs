@@ -98,8 +98,8 @@ impl Batch {
     }
 }
 
-/// Copies what has changed in a run's folder since it was copied. One that is over does not change
-/// there any more, and may have explanations of its own here, of which the sums there know nothing.
+/// Copies what has changed in a run's folder since it was copied. A run that is over no longer
+/// changes there, and may have explanations here that are not in the sums of the other folder.
 fn renew(from: &Path, to: &Path) -> Result<()> {
     if to.join(layout::FINISHED).exists() {
         return Ok(());

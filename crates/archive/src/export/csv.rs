@@ -74,12 +74,7 @@ fn state(state: SliceState) -> &'static str {
 /// steer a terminal as visible escapes.
 fn quoted(text: &str) -> String {
     let text = escape::terminal(text);
-    let text = if is_formula(&text) { format!("'{text}") } else { text };
-    // Some spreadsheets separate by semicolons.
-    if text.contains([',', ';', '"']) {
-        return format!("\"{}\"", text.replace('"', "\"\""));
-    }
-    text
+    escape::csv(&if is_formula(&text) { format!("'{text}") } else { text })
 }
 
 #[cfg(test)]

@@ -122,8 +122,8 @@ fn what_cannot_be_compiled_is_refused_before_anything_is_executed() {
     if has_compiler() {
         let empty = tempfile::tempdir().unwrap();
         let at = empty.path().display().to_string();
-        let shape =
-            "is no source tree of it: no folder holds `configure`, `src/sqlite.h.in`, or `sqlite3";
+        let shape = "is no source tree of it: no folder holds `configure`, `src/sqlite.h.in`, or \
+                     `sqlite3.c`, `sqlite3.h`";
         let other = |build: &mut Build| build.compilation.tree.as_mut().unwrap().at = at.clone();
         check(&other, shape);
     }

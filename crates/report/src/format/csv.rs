@@ -18,7 +18,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn text(_: &Report, document: &Document) -> String {
-    Delimited { cell: quoted, between: ",", end: "\r\n" }.text(document)
+    Delimited { cell: escape::csv, between: ",", end: "\r\n" }.text(document)
 }
 
 /// How the cells of a row become a line.
@@ -84,21 +84,13 @@ fn exact(cell: &TableCell) -> String {
     }
 }
 
-fn quoted(text: &str) -> String {
-    // Some spreadsheets separate by semicolons, which join marks.
-    if text.contains([',', ';', '"', '\n', '\r']) {
-        return format!("\"{}\"", text.replace('"', "\"\""));
-    }
-    text.to_owned()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::quoted;
+    use crate::escape;
 
     #[test]
     fn cells_that_a_reader_would_split_are_quoted() {
-        let check = |text: &str, expected: &str| assert_eq!(quoted(text), expected);
+        let check = |text: &str, expected: &str| assert_eq!(escape::csv(text), expected);
         check("point-query", "point-query");
         check("user mode only; not calm", "\"user mode only; not calm\"");
         check("a,\"b\"", "\"a,\"\"b\"\"\"");

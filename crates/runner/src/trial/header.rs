@@ -89,8 +89,8 @@ pub(crate) fn settings(instance: &mut Instance, about: &Subject) -> Result<Level
     Ok(settings)
 }
 
-/// Hides the settings that are secret as the configuration says, and of a server that somebody else
-/// set up those whose name or value says so.
+/// Hides the settings that the configuration marks as secret, and, of a server that somebody else
+/// set up, those with the name of a secret or a password in their value.
 fn hide(settings: &mut Levels, about: &Subject) {
     // Servers may write names otherwise.
     let plain = |name: &str| name.to_lowercase().replace('-', "_");
