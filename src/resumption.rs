@@ -18,6 +18,7 @@ pub(crate) fn with_remedy(error: runner::Error, plan: &Plan, results: &Path) -> 
             Some(difference) => format!("{error}; {difference}"),
             None => return error.into(),
         },
+        runner::Error::OtherProgram { .. } => return error.into(),
         _ => match kept(plan, results).filter(|kept| kept.count > 0) {
             Some(kept) => format!("{error}; {kept}"),
             None => return error.into(),

@@ -29,10 +29,10 @@ const WITH_LOGS: [(&str, &str, &[&str]); 2] = [
     ),
 ];
 
-/// Adds an end of line to a file of a record, which its checksum finds.
+/// Adds an end of line to a file, which its checksum finds.
 pub(crate) fn lengthen(file: &Path) {
-    let whole = std::fs::read_to_string(file).unwrap();
-    std::fs::write(file, whole + "\n").unwrap();
+    let whole = std::fs::read(file).unwrap();
+    std::fs::write(file, [&whole, &b"\n"[..]].concat()).unwrap();
 }
 
 impl Lab {

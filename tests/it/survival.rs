@@ -1,11 +1,12 @@
 //! Nothing is lost and nothing is left: `kill -9` of dbdyno, of a server; interrupt; resume.
 
 use crate::{
-    lab::{Lab, only_child, processes_naming, segments_of, text},
+    lab::{Lab, lengthen, only_child, processes_naming, segments_of, text},
     running::{Running, eventually, send},
 };
 use std::{
-    process::{Child, Stdio},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
     time::Instant,
 };
 
@@ -110,6 +111,42 @@ fn after_kill_9_nothing_lives_and_resume_ends_with_a_table() {
     let aborted = std::fs::read_dir(lab.path("dbdyno-results/records")).unwrap().flatten();
     let aborted = aborted.filter(|e| e.file_name().to_string_lossy().starts_with("aborted-"));
     assert!(aborted.count() >= 1, "the broken block's records are set aside, not lost");
+}
+
+/// A copy of an installed build, as a user's own folder is: without what dbdyno noted of it.
+fn own_folder(lab: &Lab, build: &str) -> PathBuf {
+    let installed = lab.succeed(&["install", build]);
+    let from = installed.trim_end().rsplit('\t').next().unwrap();
+    let copy = lab.path("own");
+    let copied = Command::new("cp").args(["-r", from]).arg(&copy).status().unwrap();
+    assert!(copied.success());
+    std::fs::remove_file(copy.join("dbdyno-build.toml")).unwrap();
+    copy
+}
+
+#[test]
+fn a_run_is_not_continued_with_another_program() {
+    let lab = Lab::with_small_logs();
+    let program = own_folder(&lab, "postgres@18").join("bin/postgres");
+    let experiment = EXPERIMENT.replace("postgres@11", "own");
+    let own = "[servers.own]\nserver = \"postgres\"\nbasedir = \"own\"\n";
+    let mut child = start(&lab, &format!("{experiment}{own}"), &[]);
+    wait_for_slices(&lab, &mut child, 10);
+    send("-INT", &child.id().to_string());
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{}", stderr(&lab));
+    // What a compiler writes anew; the same program would do, its bytes are others.
+    lengthen(&program);
+    let words = ["run", "survival.toml", "--counts", "none", "--resume"];
+    let output = lab.run(&words);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("own/bin/postgres` is another program than in the complete"), "{said}");
+    assert!(!said.contains("Continue with"), "{said}");
+    // The program that it was: the run ends.
+    let whole = std::fs::read(&program).unwrap();
+    std::fs::write(&program, &whole[..whole.len() - 1]).unwrap();
+    assert!(resume(&lab).contains("point-query"));
+    assert!(!stderr(&lab).contains("block 1: starting"), "{}", stderr(&lab));
 }
 
 #[test]

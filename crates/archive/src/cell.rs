@@ -1,14 +1,10 @@
 //! Cells of exported tables: text from outside stays text.
 
-use model::escape::reorders;
+use model::escape::{self, reorders};
 
 /// Whether a spreadsheet would compute a cell that begins like this. Numbers are no formulas.
 pub(crate) fn is_formula(text: &str) -> bool {
-    let start = text.trim_start();
-    let sign = start.starts_with(['-', '+']) && crate::number::parse(start).is_none();
-    // The wide forms are what some spreadsheets take for the plain ones.
-    sign || text.starts_with(['\t', '\r', '\n'])
-        || start.starts_with(['=', '@', '＝', '＠', '＋', '－'])
+    escape::is_formula(text) && crate::number::parse(text).is_none()
 }
 
 /// A name in a format that cannot quote: it cannot break a line or a column, whatever separates

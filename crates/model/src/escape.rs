@@ -37,6 +37,14 @@ pub fn csv(text: &str) -> String {
     text.to_owned()
 }
 
+/// Whether a spreadsheet would compute a text cell that begins like this: such a cell gets an
+/// apostrophe in front.
+pub fn is_formula(text: &str) -> bool {
+    // The wide forms are what some spreadsheets take for the plain ones.
+    let signs = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+    text.starts_with(['\t', '\r', '\n']) || text.trim_start().starts_with(signs)
+}
+
 /// Marks of direction, invisible separators and the byte order mark: they show other text than
 /// there is.
 pub fn reorders(c: char) -> bool {

@@ -296,10 +296,12 @@ impl Catalog {
     fn source_parts(&self, server: &str) -> Result<SourceParts, Error> {
         let mut parts = SourceParts::default();
         let mut seen: Vec<String> = Vec::new();
-        let mut next = Some(server.to_owned());
+        let mut next = self.files.contains_key(&format!("areas/{server}")).then(|| server.to_owned());
+        let mut place = Location::default();
         // A server that extends itself, over others or not, is read once.
         while let Some(name) = next.filter(|name| !seen.contains(name)) {
-            let Some(source) = self.files.get(&format!("areas/{name}")) else { break };
+            let source = self.named("server", "areas/", &name).map_err(|error| error.at(place))?;
+            place = source.place(&["extends".to_owned()]);
             let wire: WireAreas = source.parse()?;
             next = wire.extends.clone();
             let SourceParts { areas, rare } = wire.check().map_err(|fault| source.locate(fault))?;

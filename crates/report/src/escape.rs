@@ -1,5 +1,6 @@
 //! Texts from outside, made harmless for each kind of reader.
 
+use model::escape::is_formula;
 pub(crate) use model::escape::{csv, terminal};
 
 /// JSON inside a page: nothing in it can end its element, steer or reorder what a reader sees.
@@ -39,10 +40,7 @@ fn uninterpreted(text: &str) -> String {
 
 /// A text cell that a spreadsheet would take for a formula gets an apostrophe in front.
 pub(crate) fn spreadsheet(text: &str) -> String {
-    // The wide forms are what some spreadsheets take for the plain ones.
-    let signs = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
-    let formula = text.starts_with(['\t', '\r', '\n']) || text.trim_start().starts_with(signs);
-    if formula { format!("'{text}") } else { text.to_owned() }
+    if is_formula(text) { format!("'{text}") } else { text.to_owned() }
 }
 
 #[cfg(test)]

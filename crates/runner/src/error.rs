@@ -63,6 +63,18 @@ pub enum Error {
         /// The results folder.
         dir: PathBuf,
     },
+    /// A build was replaced between two executions of one run.
+    #[error(
+        "`{path}` is another program than in the complete blocks of `{label}`: run without \
+         `--resume`",
+        path = .path.display()
+    )]
+    OtherProgram {
+        /// Label of the subject.
+        label: String,
+        /// The program or library.
+        path: PathBuf,
+    },
     /// The user asked to stop; what was measured is kept.
     #[error("interrupted")]
     Interrupted,

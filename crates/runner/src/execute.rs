@@ -64,6 +64,7 @@ pub fn execute(
 }
 
 fn measure_and_explain(run: &mut Run<'_>) -> Result<(), Error> {
+    run.check_builds()?;
     let emulator = explanation::emulator(run);
     if !explanation::is_measured(run)? {
         blocks::run(run)?;

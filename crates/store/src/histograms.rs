@@ -9,7 +9,7 @@ use model::{
     reading::{LatencyCounts, LatencyTime},
     record::SliceRecord,
 };
-use std::time::Duration;
+use std::{io::Read, time::Duration};
 
 /// First line of a log: what the standard leaves open.
 pub(crate) const LEGEND: &str =
@@ -90,7 +90,22 @@ fn decode(blob: &str) -> Option<Histogram<u64>> {
         return None;
     }
     let bytes = base64::engine::general_purpose::STANDARD.decode(blob).ok()?;
+    if declared_bytes(&bytes)? > MOST_BYTES {
+        return None;
+    }
     Deserializer::new().deserialize(&mut bytes.as_slice()).ok()
+}
+
+/// Three digits of every 64-bit latency, with the largest counts, take less than a quarter of it.
+const MOST_BYTES: u32 = 4 << 20;
+
+/// How many bytes of counts a compressed histogram says that it holds: the decoder makes room for
+/// as many before it reads one. Both heads are a magic number and a length, big endian.
+fn declared_bytes(compressed: &[u8]) -> Option<u32> {
+    let mut head = [0; 8];
+    flate2::read::ZlibDecoder::new(compressed.get(head.len()..)?).read_exact(&mut head).ok()?;
+    let [_, _, _, _, length @ ..] = head;
+    Some(u32::from_be_bytes(length))
 }
 
 fn line(h: &Histogram<u64>, tag: &str, (at, span): (Duration, Duration)) -> Option<Vec<u8>> {
@@ -116,6 +131,7 @@ mod tests {
     use super::*;
     use hdrhistogram::serialization::Serializer;
     use model::drive::{OpReport, StretchReport};
+    use std::io::Write;
 
     fn blob(values: &[u64]) -> String {
         let mut histogram = Histogram::<u64>::new(3).unwrap();
@@ -175,5 +191,26 @@ mod tests {
         check([&line, cut].concat(), (1, 1));
         check([b"\xff\x00,,,\nTag=x,1,2,3,HISTFAAAnonsense\n", line.as_slice()].concat(), (1, 2));
         check(vec![b'A'; 200_000], (0, 1));
+    }
+
+    #[test]
+    fn no_room_is_made_for_counts_that_are_not_there() {
+        let compressed = |declared: u32| {
+            let mut head = [0x1c84_9313_u32, declared, 0, 3].map(u32::to_be_bytes).concat();
+            head.extend([1, u64::MAX].map(u64::to_be_bytes).concat());
+            head.extend(1_f64.to_be_bytes());
+            let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), Default::default());
+            zlib.write_all(&head).unwrap();
+            let zlib = zlib.finish().unwrap();
+            let outer = [0x1c84_9314_u32, zlib.len() as u32].map(u32::to_be_bytes).concat();
+            [outer, zlib].concat()
+        };
+        let read = |declared| {
+            decode(&base64::engine::general_purpose::STANDARD.encode(compressed(declared)))
+        };
+        assert_eq!(declared_bytes(&compressed(u32::MAX)), Some(u32::MAX));
+        assert!(read(u32::MAX).is_none() && read(MOST_BYTES + 1).is_none());
+        assert!(read(0).is_some_and(|empty| empty.is_empty()));
+        assert_eq!(declared_bytes(&[0; 8]), None);
     }
 }

@@ -124,10 +124,10 @@ impl RunWriter {
         done.into_iter().filter(|(_, found)| whole(found)).map(|(block, _)| block).collect()
     }
 
-    /// Block and subject of every complete record.
-    pub fn complete_trials(&self) -> BTreeSet<(u32, String)> {
+    /// The head of every complete record.
+    pub fn complete_trials(&self) -> Vec<TrialHeader> {
         let complete = self.records().into_iter().filter(|(_, _, complete)| *complete);
-        complete.map(|(_, header, _)| (header.block, header.subject)).collect()
+        complete.map(|(_, header, _)| header).collect()
     }
 
     /// Sets aside the records that a resume repeats: they are renamed, never changed. Interleaved,

@@ -230,6 +230,18 @@ fn areas_that_extend_each_other_are_read_once() {
 }
 
 #[test]
+fn areas_that_extend_an_unknown_server_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let areas = folder.path().join("areas");
+    fs_err::create_dir(&areas).unwrap();
+    let text = "help = \"mine\"\nextends = \"mysq\"\n[[area]]\nname = \"x\"\nfunctions = [\"x*\"]\n";
+    fs_err::write(areas.join("mine.toml"), text).unwrap();
+    let error = Catalog::with_overlay(folder.path()).unwrap().all_source_parts().unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("mine.toml:2") && error.contains("did you mean `mysql`?"), "{error}");
+}
+
+#[test]
 fn each_connection_may_prepare_its_statements_for_all_tables() {
     let text = "question = \"Which?\"\nworkloads = [\"read-write\"]\ntables = 32\n[factors]\n\
                 build = [\"mysql@9\", \"mariadb@11.8\"]\nconfig = [\"base\"]\nclients = [1, 64]\n";

@@ -34,7 +34,7 @@ pub(crate) fn header(
     }));
     let provenance = provenance(run, subject, instance)?;
     let rendered = instance.server.as_ref().map(Server::rendered);
-    let installed = run.installed[subject].as_ref().or(run.libraries[subject].as_ref());
+    let installed = run.build(subject);
     Ok(TrialHeader {
         format: model::record::RECORD_FORMAT,
         trial: String::new(),
@@ -65,7 +65,7 @@ fn provenance(run: &Run<'_>, subject: usize, instance: &mut Instance) -> Result<
     if let Some(attach) = &run.subject(subject).build.attach {
         return Ok(dbms::provenance::of_attached(attach.place(), reported));
     }
-    Ok(match run.installed[subject].as_ref().or(run.libraries[subject].as_ref()) {
+    Ok(match run.build(subject) {
         Some(installed) => installed.provenance(reported)?,
         None => dbms::provenance::of_library(run.library(subject), reported),
     })
