@@ -2,7 +2,7 @@
 
 use super::{Cluster, Fanout, LOGS, Part, Task};
 use crate::shell::quoted;
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use std::{path::Path, process::Command};
 
 pub(super) const CLUSTER: Cluster = Cluster {
@@ -41,11 +41,22 @@ fn script(fanout: &Fanout, folder: &Path) -> String {
 fn submit(script: &Path, part: &Part) -> anyhow::Result<String> {
     let mut command = Command::new("sbatch");
     command.arg("--parsable").args(options(part)).arg(script);
-    let said = said(&mut command)?;
+    let said = said(&mut command).map_err(with_remedy)?;
     // With several clusters `12;name`.
     let job = said.trim().split(';').next().unwrap_or_default();
     anyhow::ensure!(is_job(job), "`sbatch` did not name a job, but said `{}`", said.trim());
     Ok(job.to_owned())
+}
+
+/// A refused job with what helps: usually a job has at most 1000 tasks.
+fn with_remedy(error: anyhow::Error) -> anyhow::Error {
+    match error.to_string().contains("Invalid job array specification") {
+        true => anyhow!(
+            "{error}; this cluster takes fewer tasks in a job (`scontrol show config` shows its \
+             `MaxArraySize`): make fewer, longer ones by `--blocks-per-task`"
+        ),
+        false => error,
+    }
 }
 
 /// What goes before the options of the script.
@@ -146,6 +157,17 @@ mod tests {
         assert!(options(&Part::default()).is_empty());
         let part = Part { tasks: vec![3, 5], options: vec!["--exclude=n2".to_owned()] };
         assert_eq!(options(&part), ["--array=3,5", "--exclude=n2"]);
+    }
+
+    #[test]
+    fn a_job_with_too_many_tasks_is_refused_with_the_remedy() {
+        let check = |said: &str, expected: bool| {
+            let error = with_remedy(anyhow!("`sbatch` failed: {said}")).to_string();
+            assert!(error.starts_with(&format!("`sbatch` failed: {said}")), "{error}");
+            assert_eq!(error.ends_with("by `--blocks-per-task`"), expected, "{error}");
+        };
+        check("Batch job submission failed: Invalid job array specification", true);
+        check("Batch job submission failed: Invalid partition name specified", false);
     }
 
     #[test]
