@@ -179,7 +179,7 @@ impl Fanout {
         Ok(job)
     }
 
-    /// Writes the folder with a new job. Where it is full, the job is canceled: nobody would see it.
+    /// Writes the folder with a new job. Where that fails it is canceled: nobody would see it.
     fn note(&self, folder: &Path, job: &str) -> anyhow::Result<()> {
         let noted = self.write(folder);
         if noted.is_err() {

@@ -76,7 +76,7 @@ fn tasks(jobs: &[&str]) -> anyhow::Result<Vec<Task>> {
     command.args(["--noheader", "--array", "--format=%K|%T|%R", "--jobs", &jobs.join(",")]);
     match said(&mut command) {
         Ok(said) => Ok(said.lines().filter_map(task).collect()),
-        Err(error) if error.to_string().contains("Invalid job id") => Ok(Vec::new()),
+        Err(error) if is_unknown(&error) => Ok(Vec::new()),
         Err(error) => Err(error),
     }
 }
@@ -91,8 +91,17 @@ fn task(line: &str) -> Option<Task> {
     })
 }
 
+fn is_unknown(error: &anyhow::Error) -> bool {
+    error.to_string().contains("Invalid job id")
+}
+
+/// One after the other: an earlier job may be unknown, and nothing of it is left.
 fn cancel(jobs: &[&str]) -> anyhow::Result<()> {
-    said(Command::new("scancel").args(jobs)).map(drop)
+    let canceled = |job: &&str| match said(Command::new("scancel").arg(job)) {
+        Err(error) if !is_unknown(&error) => Err(error),
+        _ => Ok(()),
+    };
+    jobs.iter().try_for_each(canceled)
 }
 
 /// `slurmstepd-n2: error: *** JOB 31 ON n2 CANCELLED AT 2026-11-27T23:49:28 DUE TO TIME LIMIT ***`,
@@ -168,6 +177,14 @@ mod tests {
         };
         check("Batch job submission failed: Invalid job array specification", true);
         check("Batch job submission failed: Invalid partition name specified", false);
+    }
+
+    #[test]
+    fn a_job_that_ended_long_ago_is_unknown() {
+        let check = |said: &str, expected| assert_eq!(is_unknown(&anyhow!("{said}")), expected);
+        check("Kill job error on job id 12: Invalid job id specified", true);
+        check("slurm_load_jobs error: Invalid job id specified", true);
+        check("slurm_load_jobs error: Unable to contact slurm controller", false);
     }
 
     #[test]
