@@ -48,7 +48,7 @@ fn submit(script: &Path, part: &Part) -> anyhow::Result<String> {
     Ok(job.to_owned())
 }
 
-/// A refused job with what helps: usually a job has at most 1000 tasks.
+/// A refused job with what helps: where nobody set it, a job has at most 1001 tasks.
 fn with_remedy(error: anyhow::Error) -> anyhow::Error {
     match error.to_string().contains("Invalid job array specification") {
         true => anyhow!(
