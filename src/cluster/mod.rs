@@ -158,14 +158,15 @@ impl Fanout {
         self.write(folder)?;
         let script = folder.join(SCRIPT);
         outputs::write(&script, self.script(folder)?)?;
-        match (self.cluster()?.submit)(&script, &Part::default()) {
-            Ok(job) => self.job = Some(job),
+        let job = match (self.cluster()?.submit)(&script, &Part::default()) {
+            Ok(job) => job,
             Err(error) => {
                 fs_err::remove_dir_all(folder)?;
                 return Err(error);
             }
-        }
-        self.write(folder)?;
+        };
+        self.job = Some(job.clone());
+        self.note(folder, &job)?;
         Ok(self)
     }
 
@@ -174,8 +175,18 @@ impl Fanout {
         // Slurm reads the script at once, and its paths are absolute.
         let job = (self.cluster()?.submit)(&folder.join(SCRIPT), part)?;
         self.later.push(job.clone());
-        self.write(folder)?;
+        self.note(folder, &job)?;
         Ok(job)
+    }
+
+    /// Writes the folder with a new job. Where that fails it is canceled: nobody would see it.
+    fn note(&self, folder: &Path, job: &str) -> anyhow::Result<()> {
+        let noted = self.write(folder);
+        if noted.is_err() {
+            (self.cluster()?.cancel)(&[job])
+                .with_context(|| format!("job {job} is submitted, but cannot be noted"))?;
+        }
+        noted
     }
 
     /// The words of the run of a task. What an earlier attempt of it completed is kept; none where

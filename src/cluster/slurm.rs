@@ -2,7 +2,7 @@
 
 use super::{Cluster, Fanout, LOGS, Part, Task};
 use crate::shell::quoted;
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use std::{path::Path, process::Command};
 
 pub(super) const CLUSTER: Cluster = Cluster {
@@ -41,11 +41,22 @@ fn script(fanout: &Fanout, folder: &Path) -> String {
 fn submit(script: &Path, part: &Part) -> anyhow::Result<String> {
     let mut command = Command::new("sbatch");
     command.arg("--parsable").args(options(part)).arg(script);
-    let said = said(&mut command)?;
+    let said = said(&mut command).map_err(with_remedy)?;
     // With several clusters `12;name`.
     let job = said.trim().split(';').next().unwrap_or_default();
     anyhow::ensure!(is_job(job), "`sbatch` did not name a job, but said `{}`", said.trim());
     Ok(job.to_owned())
+}
+
+/// A refused job with what helps: where nobody set it, a job has at most 1001 tasks.
+fn with_remedy(error: anyhow::Error) -> anyhow::Error {
+    match error.to_string().contains("Invalid job array specification") {
+        true => anyhow!(
+            "{error}; this cluster takes fewer tasks in a job (`scontrol show config` shows its \
+             `MaxArraySize`): make fewer, longer ones by `--blocks-per-task`"
+        ),
+        false => error,
+    }
 }
 
 /// What goes before the options of the script.
@@ -65,7 +76,7 @@ fn tasks(jobs: &[&str]) -> anyhow::Result<Vec<Task>> {
     command.args(["--noheader", "--array", "--format=%K|%T|%R", "--jobs", &jobs.join(",")]);
     match said(&mut command) {
         Ok(said) => Ok(said.lines().filter_map(task).collect()),
-        Err(error) if error.to_string().contains("Invalid job id") => Ok(Vec::new()),
+        Err(error) if is_unknown(&error) => Ok(Vec::new()),
         Err(error) => Err(error),
     }
 }
@@ -80,8 +91,17 @@ fn task(line: &str) -> Option<Task> {
     })
 }
 
+fn is_unknown(error: &anyhow::Error) -> bool {
+    error.to_string().contains("Invalid job id")
+}
+
+/// One after the other: an earlier job may be unknown, and nothing of it is left.
 fn cancel(jobs: &[&str]) -> anyhow::Result<()> {
-    said(Command::new("scancel").args(jobs)).map(drop)
+    let canceled = |job: &&str| match said(Command::new("scancel").arg(job)) {
+        Err(error) if !is_unknown(&error) => Err(error),
+        _ => Ok(()),
+    };
+    jobs.iter().try_for_each(canceled)
 }
 
 /// `slurmstepd-n2: error: *** JOB 31 ON n2 CANCELLED AT 2026-11-27T23:49:28 DUE TO TIME LIMIT ***`,
@@ -146,6 +166,25 @@ mod tests {
         assert!(options(&Part::default()).is_empty());
         let part = Part { tasks: vec![3, 5], options: vec!["--exclude=n2".to_owned()] };
         assert_eq!(options(&part), ["--array=3,5", "--exclude=n2"]);
+    }
+
+    #[test]
+    fn a_job_with_too_many_tasks_is_refused_with_the_remedy() {
+        let check = |said: &str, expected: bool| {
+            let error = with_remedy(anyhow!("`sbatch` failed: {said}")).to_string();
+            assert!(error.starts_with(&format!("`sbatch` failed: {said}")), "{error}");
+            assert_eq!(error.ends_with("by `--blocks-per-task`"), expected, "{error}");
+        };
+        check("Batch job submission failed: Invalid job array specification", true);
+        check("Batch job submission failed: Invalid partition name specified", false);
+    }
+
+    #[test]
+    fn a_job_that_ended_long_ago_is_unknown() {
+        let check = |said: &str, expected| assert_eq!(is_unknown(&anyhow!("{said}")), expected);
+        check("Kill job error on job id 12: Invalid job id specified", true);
+        check("slurm_load_jobs error: Invalid job id specified", true);
+        check("slurm_load_jobs error: Unable to contact slurm controller", false);
     }
 
     #[test]

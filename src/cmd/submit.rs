@@ -2,7 +2,7 @@
 
 use super::Verb;
 use crate::{
-    args::{CatalogArgs, CountsArgs, ExperimentArgs, HostArgs},
+    args::{CatalogArgs, CountsArgs, ExperimentArgs, HostArgs, Unset},
     budget,
     cluster::{CLUSTERS, Fanout},
     count,
@@ -11,8 +11,16 @@ use crate::{
 };
 use anyhow::Context;
 use clap::{ArgMatches, Args, Command, FromArgMatches, builder::PossibleValuesParser};
-use model::{number::counted, plan::Plan};
-use std::path::{Path, PathBuf};
+use model::{
+    attach::{Attach, AttachTls, PasswordFrom},
+    drive::Endpoint,
+    number::counted,
+    plan::Plan,
+};
+use std::{
+    net::IpAddr,
+    path::{Path, PathBuf},
+};
 
 pub(super) const VERB: Verb = Verb {
     name: "submit",
@@ -100,6 +108,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let blocks = arguments.blocks_per_task.min(whole.blocks.len() as u32);
     let own = planned(&arguments, &[format!("blocks={blocks}")])?;
     let tasks = (whole.blocks.len() as u32).div_ceil(blocks);
+    check_servers(&whole, tasks)?;
     let fanout = Fanout {
         cluster: arguments.cluster.clone(),
         job: None,
@@ -107,7 +116,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         experiment: whole.experiment.name.clone(),
         tasks,
         blocks,
-        seed: fastrand::u32(..).into(),
+        seed: whole.experiment.seed,
         program: std::env::current_exe().context("cannot find the path of this program")?,
         words: words(&arguments),
         options: arguments.option.clone(),
@@ -174,11 +183,40 @@ fn rough(seconds: f64) -> String {
     budget::time(seconds).split(' ').take(2).collect::<Vec<_>>().join(" ")
 }
 
-/// The plan with further keys set.
+/// The plan with further keys set, and a seed of its own where the experiment sets none.
 fn planned(arguments: &Arguments, set: &[String]) -> anyhow::Result<Plan> {
     let mut experiment = arguments.experiment.clone();
     experiment.set.extend(set.iter().cloned());
-    experiment.plan(&arguments.catalog.open()?, &arguments.host.seen_places()?)
+    let unset = Unset { seed: Some(fastrand::u32(..).into()), ..Unset::default() };
+    experiment.plan_with(&arguments.catalog.open()?, &arguments.host.seen_places()?, &unset)
+}
+
+/// Refuses a server that is there already and that several tasks would use at the same time: each
+/// would be a load beside the others, and only one can make its database.
+fn check_servers(plan: &Plan, tasks: u32) -> anyhow::Result<()> {
+    let is_shared = |attach: &Attach, server: &str| tasks > 1 && is_elsewhere(attach, server);
+    for subject in &plan.subjects {
+        let attach = subject.build.attach.as_ref();
+        if attach.is_some_and(|attach| is_shared(attach, &subject.build.server)) {
+            anyhow::bail!(
+                "`{}` is there already, and {tasks} tasks would load it at the same time: make \
+                 one task of them by `--blocks-per-task {}`, or use `dbdyno run`",
+                subject.label,
+                plan.blocks.len()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Whether a server is not on the host of the task, so that all tasks enter the same one.
+fn is_elsewhere(attach: &Attach, server: &str) -> bool {
+    // The address needs neither, and this host may not have them.
+    let address =
+        Attach { password: PasswordFrom::Elsewhere, tls: AttachTls::Off, ..attach.clone() };
+    let Ok(target) = dbms::attach::enter(&address, server) else { return false };
+    let Endpoint::Address { host, .. } = target.endpoint else { return false };
+    host != "localhost" && !host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// What all tasks say to `dbdyno run`. They start in other folders.
@@ -222,6 +260,25 @@ mod tests {
         let file = of_experiment("Cargo.toml");
         assert!(file.starts_with('/') && file.ends_with("/Cargo.toml"), "{file}");
         assert_eq!(of_experiment("no-such.toml"), "no-such.toml");
+    }
+
+    #[test]
+    fn a_server_elsewhere_is_the_same_one_for_all_tasks() {
+        let check = |host: &str, socket: Option<&str>, expected| {
+            let variable = PasswordFrom::Variable("DBDYNO_NO_SUCH_VARIABLE".to_owned());
+            let attach = Attach {
+                host: host.to_owned(),
+                socket: socket.map(PathBuf::from),
+                password: variable,
+                ..Attach::default()
+            };
+            assert_eq!(is_elsewhere(&attach, "postgres"), expected, "{host}");
+        };
+        check("db.example", None, true);
+        check("192.0.2.1", None, true);
+        check("localhost", None, false);
+        check("::1", None, false);
+        check("", Some("/run/postgresql"), false);
     }
 
     #[test]

@@ -9,6 +9,10 @@ use crate::{
 };
 use model::drive::{Assignment, StretchEnd};
 
+/// Operations of a stretch, at most. A driver that has not answered for 24 hours is ended, and rows
+/// of a large table may take longer.
+const PIECE: u64 = 1_000_000;
+
 /// Lets one connection execute the tests of the plan that change rows in place, as often for each
 /// row as the experiment says. Gives the number of operations.
 pub(super) fn age(run: &mut Run<'_>, instance: &mut Instance) -> Result<u64, Error> {
@@ -32,10 +36,34 @@ pub(super) fn age(run: &mut Run<'_>, instance: &mut Instance) -> Result<u64, Err
         }
         let script = phase.script.alone();
         instance.compile(&Assignment { script, schema, mode: phase.mode })?;
-        let seed = plan.experiment.seed.wrapping_add(all);
-        let report = instance.driver.stretch(StretchEnd::Operations(operations), seed)?;
-        all_done(&phase.name, &report)?;
-        all += operations;
+        for piece in pieces(operations) {
+            let seed = plan.experiment.seed.wrapping_add(all);
+            let report = instance.driver.stretch(StretchEnd::Operations(piece), seed)?;
+            all_done(&phase.name, &report)?;
+            all += piece;
+        }
     }
     Ok(all)
+}
+
+/// So many operations as stretches, each of which is answered in time.
+fn pieces(operations: u64) -> impl Iterator<Item = u64> {
+    let rest = operations % PIECE;
+    (0..operations / PIECE).map(|_| PIECE).chain((rest > 0).then_some(rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_stretch_of_a_large_table_is_long() {
+        let check = |operations, expected: &[u64]| {
+            assert_eq!(pieces(operations).collect::<Vec<_>>(), expected);
+        };
+        check(0, &[]);
+        check(7, &[7]);
+        check(2 * PIECE, &[PIECE, PIECE]);
+        check(PIECE + 1, &[PIECE, 1]);
+    }
 }

@@ -218,9 +218,17 @@ pub(crate) fn make(run: &Run<'_>, subject: usize, attach: &Attach) -> Result<(),
              `database`, or drop it yourself if a run that was killed left it"
         )));
     }
-    driver.query(&own.create(&name))?;
-    run.databases.keep(subject, Made { control, own, name, version });
-    Ok(())
+    let created = driver.query(&own.create(&name)).map(drop);
+    if may_be_made(&created) {
+        run.databases.keep(subject, Made { control, own, name, version });
+    }
+    created
+}
+
+/// Whether there may be a database of ours: a server that refused made none, and one whose answer
+/// was not waited for, because the run was interrupted, makes it nevertheless.
+fn may_be_made(created: &Result<(), Error>) -> bool {
+    !matches!(created, Err(Error::Sql { lost: false, .. }))
 }
 
 /// Drops the database of a subject, if this run made one. Says where one is left.
@@ -288,6 +296,13 @@ fn connect(driver: &mut Driver, control: &Target) -> Result<String, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_database_whose_making_was_interrupted_is_dropped_and_that_of_others_is_not() {
+        let refused = |lost| Err(Error::Sql { message: "x".to_owned(), lost });
+        assert!(may_be_made(&Ok(())) && may_be_made(&Err(Error::Interrupted)));
+        assert!(may_be_made(&refused(true)) && !may_be_made(&refused(false)));
+    }
 
     #[test]
     fn an_address_of_this_host_is_known_from_others() {

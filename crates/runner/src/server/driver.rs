@@ -151,13 +151,17 @@ impl Driver {
 }
 
 /// How long the answer to a command is waited for; none where the plan or the data say how long it
-/// takes.
+/// takes. A stretch of some seconds has them beside the limit: a phase may take a week.
 fn limit(command: &Command) -> Option<Duration> {
-    match command {
-        Command::Load(_) | Command::Index(_) => None,
-        Command::Run(stretch) if stretch.end == StretchEnd::Roles => None,
-        _ => Some(ANSWER_LIMIT),
-    }
+    let own = match command {
+        Command::Load(_) | Command::Index(_) => return None,
+        Command::Run(Stretch { end: StretchEnd::Roles, .. }) => return None,
+        Command::Run(Stretch { end: StretchEnd::Seconds(seconds), .. }) => {
+            Duration::try_from_secs_f64(*seconds).unwrap_or_default()
+        }
+        _ => Duration::ZERO,
+    };
+    Some(ANSWER_LIMIT.saturating_add(own))
 }
 
 fn unanswered(command: &Command) -> Error {
@@ -166,7 +170,7 @@ fn unanswered(command: &Command) -> Error {
         Command::Run(_) => "a statement of the workload".to_owned(),
         _ => "a statement of dbdyno".to_owned(),
     };
-    let hours = ANSWER_LIMIT.as_secs() / 3600;
+    let hours = limit(command).unwrap_or(ANSWER_LIMIT).as_secs() / 3600;
     Error::Driver(format!(
         "{what} was not answered in {hours} hours: the server may show what it waits for in its \
          list of processes"
@@ -211,6 +215,8 @@ mod tests {
         let run = |end| Command::Run(Stretch { end, seed: 1, interval_ms: 1000 });
         assert_eq!(limit(&run(StretchEnd::Roles)), None);
         assert_eq!(limit(&run(StretchEnd::Operations(1))), Some(ANSWER_LIMIT));
+        let week = Duration::from_secs(7 * 24 * 3600);
+        assert_eq!(limit(&run(StretchEnd::Seconds(604_800.0))), Some(ANSWER_LIMIT + week));
         assert_eq!(limit(&Command::Publish), Some(ANSWER_LIMIT));
     }
 }
