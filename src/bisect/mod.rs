@@ -391,7 +391,7 @@ impl Bisection<'_> {
     /// The result, for one change with a last run of its two sides alone.
     fn ending(&mut self, next: Next, state: State) -> anyhow::Result<Ending> {
         let sides = match &next {
-            Next::Found(found) => Some(self.sides(found, &state)?),
+            Next::Found(found) => verdict::kept(self.sides(found, &state), &state, self.stop)?,
             _ => None,
         };
         Ok(Ending {
