@@ -60,6 +60,8 @@ fn candidates(plan: &Plan) -> usize {
 struct Best<'a> {
     label: &'a str,
     ratio: f64,
+    /// How many tests that are.
+    tests: usize,
 }
 
 fn best(comparison: &Comparison) -> Option<Best<'_>> {
@@ -67,16 +69,22 @@ fn best(comparison: &Comparison) -> Option<Best<'_>> {
     let mean = |label: &str| {
         let cells = phases.iter().filter_map(|phase| phase.cell(label, METRIC));
         let ratios: Vec<f64> = cells.filter_map(|cell| cell.ratio).collect();
-        mean_of_tests(&ratios).map(|mean| mean.ratio)
+        mean_of_tests(&ratios)
     };
     let variants = comparison.subjects.iter().filter(|label| !comparison.bases.contains(label));
-    let found = variants.filter_map(|label| Some(Best { label, ratio: mean(label)? }));
-    highest(found)
+    let found = variants.filter_map(|label| {
+        let mean = mean(label)?;
+        Some(Best { label, ratio: mean.ratio, tests: mean.tests })
+    });
+    highest(found.collect())
 }
 
-/// The highest that is above its base.
-fn highest<'a>(found: impl Iterator<Item = Best<'a>>) -> Option<Best<'a>> {
-    found.max_by(|a, b| a.ratio.total_cmp(&b.ratio)).filter(|best| best.ratio > 1.0)
+/// The highest that is above its base, of those that were measured in most tests: the mean of one
+/// that failed in some is a mean of others.
+fn highest(found: Vec<Best<'_>>) -> Option<Best<'_>> {
+    let most = found.iter().map(|one| one.tests).max()?;
+    let whole = found.into_iter().filter(|one| one.tests == most);
+    whole.max_by(|a, b| a.ratio.total_cmp(&b.ratio)).filter(|best| best.ratio > 1.0)
 }
 
 #[cfg(test)]
@@ -85,12 +93,13 @@ mod tests {
 
     #[test]
     fn the_best_is_above_its_base() {
-        let check = |found: &[(&'static str, f64)], expected: Option<&str>| {
-            let all = found.iter().map(|(label, ratio)| Best { label, ratio: *ratio });
-            assert_eq!(highest(all).map(|best| best.label), expected, "{found:?}");
+        let check = |found: &[(&'static str, f64, usize)], expected: Option<&str>| {
+            let all = found.iter().map(|&(label, ratio, tests)| Best { label, ratio, tests });
+            assert_eq!(highest(all.collect()).map(|best| best.label), expected, "{found:?}");
         };
-        check(&[("a", 1.1), ("b", 1.3), ("c", 0.9)], Some("b"));
-        check(&[("a", 0.8), ("b", 1.0)], None);
+        check(&[("a", 1.1, 2), ("b", 1.3, 2), ("c", 0.9, 2)], Some("b"));
+        check(&[("a", 1.1, 2), ("failed in one", 1.3, 1)], Some("a"));
+        check(&[("a", 0.8, 2), ("b", 1.0, 2)], None);
         check(&[], None);
     }
 }

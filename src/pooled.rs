@@ -82,13 +82,18 @@ fn difference(one: &Common, other: &Common) -> Option<String> {
 }
 
 /// Clears what names the folders of a run and its host, and so always differs; the plan has what is
-/// set in the folders. Hosts of one kind tell of slightly different memory.
+/// set in the folders.
 pub(crate) fn without_names(trials: &mut [StoredTrial]) {
     for trial in trials {
         trial.header.configuration.clear();
         trial.environment.host.clear();
-        trial.environment.memory_bytes >>= 30;
+        trial.environment.memory_bytes = whole_gib(trial.environment.memory_bytes);
     }
+}
+
+/// Bytes in whole GiB: hosts of one kind tell of slightly different memory.
+fn whole_gib(bytes: u64) -> u64 {
+    bytes >> 30 << 30
 }
 
 /// The design of pooled runs of a plan. There is one look at the data, at its end.
@@ -159,6 +164,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let places = dbms::Places::at(folder.path(), None).unwrap();
         plan::plan(&draft, &catalog, &HostVersions { places: &places }).unwrap()
+    }
+
+    #[test]
+    fn memory_stays_in_bytes_and_loses_its_rest() {
+        assert_eq!(whole_gib((16 << 30) + 5), 16 << 30);
     }
 
     #[test]

@@ -308,9 +308,10 @@ impl Bisection<'_> {
         let draft = plan::load_experiment(&self.experiment, self.catalog, &overrides)?;
         let plan = plan::plan(&draft, self.catalog, &HostVersions { places: self.places })?;
         ensure!(
-            plan.subjects.len() == positions.len(),
-            "the experiment has other factors with several levels: give each one level by `--set \
-             factors.NAME=[LEVEL]`"
+            positions::fits(&plan, positions.len(), &self.test),
+            "the experiment has other factors with several levels, or a range for `{}`: give each \
+             factor one level by `--set factors.NAME=[LEVEL]`, and leave the range out",
+            self.test
         );
         Ok(plan)
     }
@@ -391,7 +392,7 @@ impl Bisection<'_> {
     /// The result, for one change with a last run of its two sides alone.
     fn ending(&mut self, next: Next, state: State) -> anyhow::Result<Ending> {
         let sides = match &next {
-            Next::Found(found) => Some(self.sides(found, &state)?),
+            Next::Found(found) => verdict::kept(self.sides(found, &state), &state, self.stop)?,
             _ => None,
         };
         Ok(Ending {

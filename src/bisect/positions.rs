@@ -6,7 +6,7 @@ use dbms::{
     product::DBMSES,
     revision::{Built, Revision, Source, build_sha256, code_sha256},
 };
-use model::{quoted, subject::Build};
+use model::{plan::Plan, quoted, subject::Build};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -219,6 +219,12 @@ impl Positions {
     }
 }
 
+/// Whether a plan has one subject for each of so many positions, and the test as one phase of its
+/// own name: levels of other factors, and other ranges, are in the names of phases.
+pub(super) fn fits(plan: &Plan, positions: usize, test: &str) -> bool {
+    plan.subjects.len() == positions && plan.phases.iter().any(|phase| phase.name == test)
+}
+
 /// Refuses ends that are the same position. `found` says what they stand for.
 fn check_differ(ends: [&str; 2], found: [&str; 2]) -> anyhow::Result<()> {
     ensure!(
@@ -311,6 +317,15 @@ mod tests {
         let source = Source { repository, command: "true".to_owned() };
         let folder = said(Positions::of_revisions(source, ["a", "b"], "sqlite", None));
         assert_eq!(folder, "there is no folder `/nonexistent/tree`, given by `--source`");
+    }
+
+    #[test]
+    fn a_test_is_one_phase_of_its_name() {
+        let plan = |set: &str| crate::versions::tests::plan_of(&[set]);
+        // Two configurations.
+        assert!(fits(&plan("factors.clients=[1]"), 2, "point-query"));
+        assert!(!fits(&plan("factors.clients=[1]"), 3, "point-query"));
+        assert!(!fits(&plan("factors.clients=[1, 8]"), 2, "point-query"));
     }
 
     #[test]

@@ -25,6 +25,20 @@ fn a_change_that_no_probe_has_seen_has_to_be_seen_in_its_two_sides() {
 }
 
 #[test]
+fn what_probes_have_found_stands_without_the_last_run() {
+    let stands = |outcome: Outcome, stop: &Stop| {
+        let answers = vec![Answer { position: 1, outcome, height: 0.5 }];
+        let state = State { answers, ..State::default() };
+        matches!(verdict::kept(Err(anyhow::anyhow!("it crashed")), &state, stop), Ok(None))
+    };
+    let stop = Stop::default();
+    assert!(stands(Outcome::LikeBad, &stop));
+    assert!(!stands(Outcome::Undecided, &stop));
+    stop.flag().store(true, std::sync::atomic::Ordering::Relaxed);
+    assert!(!stands(Outcome::LikeBad, &stop));
+}
+
+#[test]
 fn an_end_is_blamed_for_its_own_failures_alone() {
     let labels = ["good", "bad", "candidate"];
     let check = |subjects: &[&str], expected: Option<(usize, &str)>| {

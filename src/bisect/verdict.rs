@@ -1,9 +1,11 @@
 //! What a bisection found, in words.
 
-use super::Positions;
+use super::{Positions, State};
+use crate::talk;
 use analysis::bisect::{Evidence, Found, Next, Outcome, Rise};
 use model::{metric::Metric, number::counted};
 use report::document::{Column, Document, Item, Row, Table, TableCell};
+use runner::Stop;
 use std::path::Path;
 
 /// A probe and its answer.
@@ -45,6 +47,22 @@ fn word(outcome: Outcome) -> &'static str {
 
 /// A run of both sides of a change: what it shows, its identifier, its variants.
 pub(crate) type Sides = (Option<Evidence>, String, Vec<String>);
+
+/// What the last run shows. Where probes have told the ends apart, the answer is theirs and stands
+/// without it.
+pub(super) fn kept(
+    sides: anyhow::Result<Sides>,
+    state: &State,
+    stop: &Stop,
+) -> anyhow::Result<Option<Sides>> {
+    match sides {
+        Err(error) if state.has_decided() && !stop.is_raised() => {
+            talk::say_lines(&format!("warning: {error:#}"));
+            Ok(None)
+        }
+        sides => sides.map(Some),
+    }
+}
 
 /// The end of a bisection.
 pub(crate) struct Ending {

@@ -18,7 +18,7 @@ use model::{
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 use store::{Results, Stored, StoredSlice};
 
@@ -105,7 +105,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let known: BTreeSet<&String> = studies.iter().flat_map(|study| &study.subjects).collect();
     let known: Vec<String> = known.into_iter().cloned().collect();
     let groups = match &arguments.groups {
-        Some(file) => archive::groups(&inputs::text("--groups", file)?),
+        Some(file) => groups_of(file)?,
         None => Vec::new(),
     };
     let of_group = |group: Vec<String>| choice::matching(("variant", "--groups"), &group, &known);
@@ -134,6 +134,17 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     }
     talk::data(&paths.join("\n"))?;
     Ok(if missed { Code::Missed } else { Code::Done })
+}
+
+/// The groups of a file. Fails where it names nothing: all variants would be written.
+fn groups_of(file: &Path) -> anyhow::Result<Vec<Vec<String>>> {
+    let groups = archive::groups(&inputs::text("--groups", file)?);
+    anyhow::ensure!(
+        !groups.is_empty(),
+        "`--groups`: `{}` names no variant: write one per line",
+        file.display()
+    );
+    Ok(groups)
 }
 
 /// Whether any variant that is written missed a set rate.
@@ -227,4 +238,20 @@ fn imported(
     }
     study.values.extend_from_slice(values);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_variants_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("groups.txt");
+        fs_err::write(&file, "# none\n-\n").unwrap();
+        let refused = groups_of(&file).unwrap_err().to_string();
+        assert!(refused.ends_with("groups.txt` names no variant: write one per line"), "{refused}");
+        fs_err::write(&file, "a\n-\nb\n").unwrap();
+        assert_eq!(groups_of(&file).unwrap(), [["a"], ["b"]]);
+    }
 }

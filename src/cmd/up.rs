@@ -124,9 +124,11 @@ fn serve(launch: &Launch<'_>, keeper: &Keeper, exe: &Path, stop: &Stop) -> anyho
     Ok(server.stop()?)
 }
 
-/// Makes a configuration listen at a port and not at a socket.
+/// Makes a configuration listen at a port and not at a socket. One that encrypts goes on to.
 fn listen_at(config: &mut Config, port: u16) {
-    config.transport = Transport::Tcp;
+    if config.transport == Transport::Socket {
+        config.transport = Transport::Tcp;
+    }
     config.settings.retain(|setting| !setting.name.eq_ignore_ascii_case("port"));
     config.settings.push(Setting {
         name: "port".to_owned(),
@@ -183,6 +185,18 @@ fn client_line(target: &Target, passwords: Option<&Path>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_port_replaces_a_socket_and_not_encryption() {
+        let check = |transport: Transport, expected: Transport| {
+            let mut config = Config { transport, ..Config::default() };
+            listen_at(&mut config, 5433);
+            assert_eq!(config.transport, expected);
+            assert_eq!(config.settings[0].value, "5433");
+        };
+        check(Transport::Socket, Transport::Tcp);
+        check(Transport::Tls12, Transport::Tls12);
+    }
 
     #[test]
     fn the_line_fits_the_servers_own_client() {

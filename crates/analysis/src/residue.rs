@@ -59,7 +59,7 @@ fn facts(environment: &Environment) -> [(&'static str, String); 14] {
         ("kernel", e.kernel.clone()),
         ("CPU", e.cpu.clone()),
         ("number of CPUs", e.cpus.to_string()),
-        ("memory", e.memory_bytes.to_string()),
+        ("memory", format!("{} MiB", e.memory_bytes >> 20)),
         ("virtualization", e.virtualization.clone()),
         ("governor", e.governor.clone()),
         ("mitigations", e.mitigations.join("; ")),
@@ -74,6 +74,13 @@ fn facts(environment: &Environment) -> [(&'static str, String); 14] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memory_has_a_unit() {
+        let on = |gib: u64| Environment { memory_bytes: gib << 30, ..Default::default() };
+        let expected = "the runs differ in memory: `1024 MiB` in the base, `2048 MiB` in the other";
+        assert_eq!(host_differences(&on(1), &on(2)), [expected]);
+    }
 
     #[test]
     fn only_differences_are_told() {

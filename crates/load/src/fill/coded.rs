@@ -66,17 +66,22 @@ pub(super) struct Maker {
 }
 
 /// The rows of units `next` up to `end`.
-pub(super) struct CodedRows {
+pub(super) struct CodedRows<'m> {
     table: &'static CodedTable,
-    maker: Maker,
+    maker: &'m mut Maker,
     next: RowNumber,
     end: u64,
     made: u64,
 }
 
-impl CodedRows {
+impl<'m> CodedRows<'m> {
     /// Units `start..end` (the first one of a table is 1).
-    pub(super) fn new(table: &'static CodedTable, maker: Maker, start: u64, end: u64) -> Self {
+    pub(super) fn new(
+        table: &'static CodedTable,
+        maker: &'m mut Maker,
+        start: u64,
+        end: u64,
+    ) -> Self {
         let next = RowNumber { unit: start.saturating_sub(1), row: 0 };
         Self { table, maker, next, end: end.saturating_sub(1), made: 0 }
     }
@@ -87,7 +92,7 @@ impl CodedRows {
     }
 }
 
-impl RowSource for CodedRows {
+impl RowSource for CodedRows<'_> {
     fn next_row(&mut self, sink: &mut dyn RowSink) -> bool {
         if self.next.unit >= self.end {
             return false;
@@ -95,7 +100,7 @@ impl RowSource for CodedRows {
         if self.next.row == 0 {
             self.maker.random = Random::new(self.maker.seed, self.next.unit);
         }
-        let more = (self.table.make)(&mut self.maker, self.next, sink);
+        let more = (self.table.make)(self.maker, self.next, sink);
         sink.end_row();
         self.made += 1;
         self.next = match more {

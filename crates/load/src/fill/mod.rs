@@ -87,10 +87,10 @@ pub fn fill(target: &Target, job: &LoadJob) -> Result<LoadReport, Error> {
 fn load_lane(session: &mut dyn Session, table: &TablePlan, lane: Lane) -> Result<u64, Error> {
     let (name, ascii) = (&table.name, table.ascii());
     let into = Destination { table: name, columns: &table.columns, ascii };
-    let mut all = 0;
+    let (mut all, mut maker) = (0, None);
     for range in lane.transactions() {
         let Loaded { sent, stored } = table
-            .load(session, &into, range)
+            .load(session, &into, range, &mut maker)
             .map_err(Error::server(format!("cannot load rows into `{name}`")))?;
         if stored != sent {
             return Err(Error::Schema(format!(

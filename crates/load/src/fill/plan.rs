@@ -55,20 +55,24 @@ impl TablePlan {
         self.values.ascii()
     }
 
-    /// Loads rows or units `start..end` in one transaction.
+    /// Loads rows or units `start..end` in one transaction. `maker` is that of the lane, nothing
+    /// before its first one: where values go on from row to row, they are not walked from the first
+    /// row again.
     pub(super) fn load(
         &self,
         session: &mut dyn Session,
         into: &Destination<'_>,
         (start, end): (u64, u64),
+        maker: &mut Option<Maker>,
     ) -> Result<Loaded, Failure> {
-        let Some((table, maker)) = &self.coded else {
+        let Some((table, fresh)) = &self.coded else {
             let mut rows = TableRows::new(&self.values, self.seed, start, end);
             let stored = session.load(into, &mut rows)?;
             return Ok(Loaded { sent: end - start, stored });
         };
-        maker.vectors.open().map_err(Failure::own)?;
-        let mut rows = CodedRows::new(table, maker.clone(), start, end);
+        fresh.vectors.open().map_err(Failure::own)?;
+        let maker = maker.get_or_insert_with(|| fresh.clone());
+        let mut rows = CodedRows::new(table, maker, start, end);
         let stored = session.load(into, &mut rows)?;
         Ok(Loaded { sent: rows.made(), stored })
     }

@@ -285,12 +285,18 @@ fn interrupted<T>(again: T) -> Result<T, Failure> {
     let error = io::Error::last_os_error();
     match error.kind() {
         io::ErrorKind::Interrupted => Ok(again),
-        io::ErrorKind::WouldBlock => Err(Failure::lost(format!(
-            "no answer to the login in {} s: check the address, and which product listens there",
-            LOGIN_LIMIT.as_secs()
-        ))),
+        io::ErrorKind::WouldBlock => Err(silent()),
         _ => Err(Failure::lost(format!("the connection to the server broke: {error}"))),
     }
+}
+
+/// That a read ended without an answer: only those of a login are limited.
+#[cold]
+pub(super) fn silent() -> Failure {
+    Failure::lost(format!(
+        "no answer to the login in {} s: check the address, and which product listens there",
+        LOGIN_LIMIT.as_secs()
+    ))
 }
 
 #[cfg(test)]

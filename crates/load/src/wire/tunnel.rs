@@ -6,7 +6,7 @@
 
 mod foreign;
 
-use super::Failure;
+use super::{Failure, channel::silent};
 use model::drive::{Encryption, Tls};
 use rustls::{
     ClientConfig, ClientConnection, ProtocolVersion, RootCertStore, SupportedProtocolVersion,
@@ -70,6 +70,7 @@ impl Tunnel {
         let mut stream = socket;
         while tunnel.connection.is_handshaking() {
             tunnel.connection.complete_io(&mut stream).map_err(|error| match &tls.foreign {
+                _ if error.kind() == io::ErrorKind::WouldBlock => silent(),
                 Some(foreign) => foreign::refused(foreign, &error),
                 None => refused(&error),
             })?;
@@ -160,6 +161,7 @@ impl Tunnel {
                     return Ok(());
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(silent()),
                 Err(error) => return Err(broke(error)),
             }
         }

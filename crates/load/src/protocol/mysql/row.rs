@@ -169,8 +169,10 @@ impl Row for BinaryRow<'_> {
                 }
                 Some(Value::Integer(shifted >> free))
             }
+            // As few digits as tell it from its neighbors, as libmysqlclient has them.
             Column::Real { width: 4 } => {
-                Some(Value::Real(f32::from_le_bytes(self.take(4)?).into()))
+                let value = f32::from_le_bytes(self.take(4)?);
+                Some(Value::Real(value.to_string().parse().ok()?))
             }
             Column::Real { .. } => Some(Value::Real(f64::from_le_bytes(self.take(8)?))),
             Column::Moment { kind, digits } => {
@@ -217,6 +219,14 @@ mod tests {
         assert_eq!(row.next(), Some(Value::Null));
         assert_eq!(row.next(), Some(Value::Real(1.5)));
         assert_eq!(row.next(), None);
+    }
+
+    #[test]
+    fn a_short_real_has_the_digits_that_it_was_written_with() {
+        let columns = [Column::Real { width: 4 }];
+        let packet = [&[0, 0], &0.1_f32.to_le_bytes()[..]].concat();
+        let text = BinaryRow::new(&columns, &packet).next().and_then(|value| value.text());
+        assert_eq!(text.as_deref(), Some("0.1"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::*;
 use crate::wire::channel::Channel;
 use model::drive::{Endpoint, Target};
 use rustls::{ServerConfig, ServerConnection, StreamOwned, pki_types::PrivateKeyDer};
-use std::{net::TcpListener, thread};
+use std::{net::TcpListener, thread, time::Duration};
 
 /// The server's side with a new certificate, and the certificate.
 fn server(version: &'static SupportedProtocolVersion) -> (Arc<ServerConfig>, String) {
@@ -108,4 +108,14 @@ fn another_version_or_certificate_is_refused_with_a_sentence() {
     check(&["1.2"], Some(&server(&TLS12).1), "invalid peer certificate");
     check(&["1.2"], Some("no certificate"), "the certificate is none");
     check(&[], None, "not agreed on");
+}
+
+#[test]
+fn who_says_nothing_is_not_waited_for() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    socket.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
+    let asked = tls(&["1.3"], &server(&TLS13).1);
+    let failure = Tunnel::open(&socket, &asked).unwrap_err();
+    assert!(failure.message().starts_with("no answer to the login in 60 s"), "{failure}");
 }
