@@ -296,7 +296,8 @@ impl Catalog {
     fn source_parts(&self, server: &str) -> Result<SourceParts, Error> {
         let mut parts = SourceParts::default();
         let mut seen: Vec<String> = Vec::new();
-        let mut next = self.files.contains_key(&format!("areas/{server}")).then(|| server.to_owned());
+        let mut next =
+            self.files.contains_key(&format!("areas/{server}")).then(|| server.to_owned());
         let mut place = Location::default();
         // A server that extends itself, over others or not, is read once.
         while let Some(name) = next.filter(|name| !seen.contains(name)) {

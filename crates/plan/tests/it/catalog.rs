@@ -234,7 +234,8 @@ fn areas_that_extend_an_unknown_server_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let areas = folder.path().join("areas");
     fs_err::create_dir(&areas).unwrap();
-    let text = "help = \"mine\"\nextends = \"mysq\"\n[[area]]\nname = \"x\"\nfunctions = [\"x*\"]\n";
+    let text =
+        "help = \"mine\"\nextends = \"mysq\"\n[[area]]\nname = \"x\"\nfunctions = [\"x*\"]\n";
     fs_err::write(areas.join("mine.toml"), text).unwrap();
     let error = Catalog::with_overlay(folder.path()).unwrap().all_source_parts().unwrap_err();
     let error = error.to_string();
