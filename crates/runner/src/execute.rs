@@ -11,7 +11,7 @@ use crate::{
 };
 use dbms::{Installed, Places, Source, Watch};
 use model::{plan::Plan, subject::Subject};
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 use store::{Results, RunWriter};
 
 /// Executes `plan` and leaves its records in `options.results`. Errors keep what was measured.
@@ -64,12 +64,27 @@ pub fn execute(
 }
 
 fn measure_and_explain(run: &mut Run<'_>) -> Result<(), Error> {
-    run.check_builds()?;
+    check_builds(run)?;
     let emulator = explanation::emulator(run);
     if !explanation::is_measured(run)? {
         blocks::run(run)?;
     }
     emulator.map_or(Ok(()), |emulator| explanation::explain_changes(run, emulator))
+}
+
+/// Fails where a build is another program than in the complete records of an earlier execution.
+fn check_builds(run: &Run<'_>) -> Result<(), Error> {
+    let builds: BTreeMap<&str, &Installed> = (run.plan.subjects.iter().enumerate())
+        .filter_map(|(index, about)| Some((about.label.as_str(), run.build(index)?)))
+        .collect();
+    for trial in run.writer.complete_trials() {
+        let Some(build) = builds.get(trial.subject.as_str()) else { continue };
+        if build.binary_sha256 != trial.binary_sha256 {
+            let path = build.binary.clone();
+            return Err(Error::OtherProgram { label: trial.subject, path });
+        }
+    }
+    Ok(())
 }
 
 /// The run that is to be continued.

@@ -296,21 +296,6 @@ impl Run<'_> {
         self.installed[subject].as_ref().or(self.libraries[subject].as_ref())
     }
 
-    /// Fails where a build is another program than in the complete records of an earlier execution.
-    pub(crate) fn check_builds(&self) -> Result<(), Error> {
-        let builds: BTreeMap<&str, &Installed> = (self.plan.subjects.iter().enumerate())
-            .filter_map(|(index, about)| Some((about.label.as_str(), self.build(index)?)))
-            .collect();
-        for trial in self.writer.complete_trials() {
-            let Some(build) = builds.get(trial.subject.as_str()) else { continue };
-            if build.binary_sha256 != trial.binary_sha256 {
-                let path = build.binary.clone();
-                return Err(Error::OtherProgram { label: trial.subject, path });
-            }
-        }
-        Ok(())
-    }
-
     /// The library of an embedded engine, where it is not a part of dbdyno.
     pub(crate) fn library(&self, subject: usize) -> Option<&Path> {
         let compiled = self.libraries[subject].as_ref().map(|library| library.binary.as_path());
