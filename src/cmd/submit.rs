@@ -16,6 +16,7 @@ use model::{
     drive::Endpoint,
     number::counted,
     plan::Plan,
+    subject::{Build, Subject},
 };
 use std::{
     net::IpAddr,
@@ -194,19 +195,19 @@ fn planned(arguments: &Arguments, set: &[String]) -> anyhow::Result<Plan> {
 /// Refuses a server that is there already and that several tasks would use at the same time: each
 /// would be a load beside the others, and only one can make its database.
 fn check_servers(plan: &Plan, tasks: u32) -> anyhow::Result<()> {
-    let is_shared = |attach: &Attach, server: &str| tasks > 1 && is_elsewhere(attach, server);
-    for subject in &plan.subjects {
-        let attach = subject.build.attach.as_ref();
-        if attach.is_some_and(|attach| is_shared(attach, &subject.build.server)) {
-            anyhow::bail!(
-                "`{}` is there already, and {tasks} tasks would load it at the same time: make \
-                 one task of them by `--blocks-per-task {}`, or use `dbdyno run`",
-                subject.label,
-                plan.blocks.len()
-            );
-        }
-    }
-    Ok(())
+    let is_shared = |subject: &&Subject| {
+        let Build { attach, server, .. } = &subject.build;
+        attach.as_ref().is_some_and(|attach| is_elsewhere(attach, server))
+    };
+    let shared = plan.subjects.iter().filter(|_| tasks > 1).find(is_shared);
+    shared.map_or(Ok(()), |subject| {
+        anyhow::bail!(
+            "`{}` is there already, and {tasks} tasks would load it at the same time: make one \
+             task of them by `--blocks-per-task {}`, or use `dbdyno run`",
+            subject.label,
+            plan.blocks.len()
+        )
+    })
 }
 
 /// Whether a server is not on the host of the task, so that all tasks enter the same one.

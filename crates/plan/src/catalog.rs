@@ -291,13 +291,11 @@ impl Catalog {
         Ok(config)
     }
 
-    /// What is known of the functions of a server's source, in the order in which areas are tried;
-    /// nothing for a server without a file of them.
+    /// What is known of the functions of a server's source, in the order in which areas are tried.
     fn source_parts(&self, server: &str) -> Result<SourceParts, Error> {
         let mut parts = SourceParts::default();
         let mut seen: Vec<String> = Vec::new();
-        let mut next =
-            self.files.contains_key(&format!("areas/{server}")).then(|| server.to_owned());
+        let mut next = Some(server.to_owned());
         let mut place = Location::default();
         // A server that extends itself, over others or not, is read once.
         while let Some(name) = next.filter(|name| !seen.contains(name)) {

@@ -25,7 +25,6 @@ use model::{
     plan::{Block, PhaseKind},
     schedule::{self, Prepare, SHORT, Step},
 };
-use std::collections::BTreeSet;
 
 /// The subjects of a block that have no complete record yet, in their start order.
 struct Open<'a> {
@@ -126,12 +125,11 @@ fn budget_is_spent(run: &mut Run<'_>, pace: &Pace, blocks: u32) -> Result<bool, 
 fn open<'a>(run: &mut Run<'a>) -> Vec<Open<'a>> {
     let plan = run.plan;
     let complete = run.writer.complete_trials();
-    let complete: BTreeSet<(u32, String)> =
-        complete.into_iter().map(|trial| (trial.block, trial.subject)).collect();
     run.keep_done(complete.len() as u64 * slices_per_trial(plan));
     let of_block = |block: &'a Block| {
         let is_open = |subject: &usize| {
-            !complete.contains(&(block.index, plan.subjects[*subject].label.clone()))
+            let label = &plan.subjects[*subject].label;
+            !complete.iter().any(|trial| trial.block == block.index && trial.subject == *label)
         };
         Open { block, subjects: block.start_order.iter().copied().filter(is_open).collect() }
     };

@@ -11,7 +11,7 @@ use crate::{
 };
 use dbms::{Installed, Places, Source, Watch};
 use model::{plan::Plan, subject::Subject};
-use std::{collections::BTreeMap, path::Path};
+use std::path::Path;
 use store::{Results, RunWriter};
 
 /// Executes `plan` and leaves its records in `options.results`. Errors keep what was measured.
@@ -74,14 +74,13 @@ fn measure_and_explain(run: &mut Run<'_>) -> Result<(), Error> {
 
 /// Fails where a build is another program than in the complete records of an earlier execution.
 fn check_builds(run: &Run<'_>) -> Result<(), Error> {
-    let builds: BTreeMap<&str, &Installed> = (run.plan.subjects.iter().enumerate())
-        .filter_map(|(index, about)| Some((about.label.as_str(), run.build(index)?)))
-        .collect();
-    for trial in run.writer.complete_trials() {
-        let Some(build) = builds.get(trial.subject.as_str()) else { continue };
-        if build.binary_sha256 != trial.binary_sha256 {
-            let path = build.binary.clone();
-            return Err(Error::OtherProgram { label: trial.subject, path });
+    let complete = run.writer.complete_trials();
+    for (index, Subject { label, .. }) in run.plan.subjects.iter().enumerate() {
+        let Some(build) = run.build(index) else { continue };
+        let mut own = complete.iter().filter(|trial| trial.subject == *label);
+        if own.any(|trial| trial.binary_sha256 != build.binary_sha256) {
+            let (label, path) = (label.clone(), build.binary.clone());
+            return Err(Error::OtherProgram { label, path });
         }
     }
     Ok(())

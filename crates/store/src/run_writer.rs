@@ -113,10 +113,8 @@ impl RunWriter {
     /// Blocks in which every subject of the plan has a complete record, in order.
     pub fn complete_blocks(&self) -> Vec<u32> {
         let mut done: BTreeMap<u32, BTreeSet<String>> = BTreeMap::new();
-        for (_, header, complete) in self.records() {
-            if complete {
-                done.entry(header.block).or_default().insert(header.subject);
-            }
+        for trial in self.complete_trials() {
+            done.entry(trial.block).or_default().insert(trial.subject);
         }
         let whole = |subjects: &BTreeSet<String>| {
             self.plan.subjects.iter().all(|subject| subjects.contains(&subject.label))
