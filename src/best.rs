@@ -33,7 +33,8 @@ pub(crate) fn again(
         words.drain(chosen..words.len().min(chosen + 2));
     }
     words.extend([VARIANT.to_owned(), best.label.to_owned()]);
-    let command = details::command_line(&plan.experiment.name, &words);
+    let folder = details::folder_option(results.dir());
+    let command = details::command_line(&plan.experiment.name, &words) + &folder;
     Ok(Some(format!(
         "`{}` has the highest throughput of {candidates} candidates, {:.2}x, which is optimistic, \
          because chance helps the first of many: `{command}` measures it and its base in fresh \

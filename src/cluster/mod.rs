@@ -252,11 +252,6 @@ impl Attempt {
         Ok(run.map(|run| Self { results, run }))
     }
 
-    /// Whether it has ended by itself.
-    pub(crate) fn is_finished(&self) -> bool {
-        self.run.finished
-    }
-
     /// How far it is.
     pub(crate) fn progress(&self) -> anyhow::Result<Progress> {
         let plan: Plan = self.results.plan_of(&self.run.id)?;
@@ -277,6 +272,13 @@ pub(crate) struct Progress {
     pub(crate) is_finished: bool,
     /// Host of its last attempt; empty before it began.
     pub(crate) host: String,
+}
+
+impl Progress {
+    /// Of a task.
+    pub(crate) fn of(folder: &Path, task: u32) -> anyhow::Result<Self> {
+        Attempt::of(folder, task)?.map_or(Ok(Self::default()), |attempt| attempt.progress())
+    }
 }
 
 #[cfg(test)]

@@ -35,11 +35,20 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let folder = &arguments.fanout.folder;
     let fanout = Fanout::read(folder)?;
     let results = Results::open_or_create(&arguments.results.results)?;
-    let (mut taken, mut complete) = (Taken::default(), 0);
+    let (mut taken, mut complete, mut unreadable) = (Taken::default(), 0, None);
     for task in 0..fanout.tasks {
-        let Some(attempt) = Attempt::of(folder, task)? else { continue };
-        complete += attempt.progress()?.blocks;
-        taken += results.take(&attempt.results)?;
+        let read = || -> anyhow::Result<Option<(usize, Attempt)>> {
+            let attempt = Attempt::of(folder, task)?;
+            attempt.map(|attempt| Ok((attempt.progress()?.blocks, attempt))).transpose()
+        };
+        match read() {
+            Ok(None) => {}
+            Ok(Some((blocks, attempt))) => {
+                complete += blocks;
+                taken += results.take(&attempt.results)?;
+            }
+            Err(error) => unreadable = unreadable.or(Some((task, error))),
+        }
     }
     let all = counted(fanout.all_blocks(), "block");
     let shown = shell::quoted(&arguments.results.results.display().to_string());
@@ -49,5 +58,12 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         counted(taken.runs, "run"),
         counted(taken.trials, "record"),
     ));
+    if let Some((task, error)) = unreadable {
+        let folder = shell::quoted(&folder.display().to_string());
+        return Err(error.context(format!(
+            "task {task} cannot be read, and the others were collected; `dbdyno retry {folder} \
+             --task {task}` does it anew"
+        )));
+    }
     Ok(Code::Done)
 }

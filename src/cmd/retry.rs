@@ -3,7 +3,7 @@
 use super::Verb;
 use crate::{
     args::FanoutArgs,
-    cluster::{Attempt, Fanout, Part, set_aside},
+    cluster::{Fanout, Part, Progress, set_aside},
     exit::Code,
     shell, talk,
 };
@@ -32,7 +32,7 @@ pub(super) const VERB: Verb = Verb {
 struct Arguments {
     #[command(flatten)]
     fanout: FanoutArgs,
-    /// Only these tasks; finished ones are done anew
+    /// Only these tasks; those that are finished or cannot be read are done anew
     #[arg(long, value_name = "NUMBER,…", value_delimiter = ',')]
     task: Vec<u32>,
     /// A further option of the batch system, such as `--option=--exclude=n2`; may be repeated
@@ -80,7 +80,7 @@ fn chosen(fanout: &Fanout, folder: &Path, named: &[u32]) -> anyhow::Result<Vec<u
     let mut tasks = Vec::new();
     for number in 0..fanout.tasks {
         let wanted = match named {
-            [] => !is_queued(number) && !is_finished(folder, number)?,
+            [] => !is_queued(number) && !is_over(folder, number),
             _ => named.contains(&number),
         };
         tasks.extend(wanted.then_some(number));
@@ -88,12 +88,12 @@ fn chosen(fanout: &Fanout, folder: &Path, named: &[u32]) -> anyhow::Result<Vec<u
     Ok(tasks)
 }
 
-/// Hands tasks in, the finished ones from their first block on. Their earlier results come back
+/// Hands tasks in, those that are over from their first block on. Their earlier results come back
 /// where that fails.
 fn anew(fanout: &mut Fanout, folder: &Path, part: &Part) -> anyhow::Result<String> {
     let mut moved = Vec::new();
     let all_moved = part.tasks.iter().try_for_each(|number| -> anyhow::Result<()> {
-        if is_finished(folder, *number)? {
+        if is_over(folder, *number) {
             moved.extend(set_aside(folder, *number)?);
         }
         Ok(())
@@ -107,6 +107,7 @@ fn anew(fanout: &mut Fanout, folder: &Path, part: &Part) -> anyhow::Result<Strin
     job
 }
 
-fn is_finished(folder: &Path, task: u32) -> anyhow::Result<bool> {
-    Ok(Attempt::of(folder, task)?.is_some_and(|attempt| attempt.is_finished()))
+/// Whether a task is done anew, if at all: it has ended, or its results cannot be read.
+fn is_over(folder: &Path, task: u32) -> bool {
+    Progress::of(folder, task).map_or(true, |progress| progress.is_finished)
 }

@@ -106,6 +106,10 @@ fn add_sql(text: &mut String, script: &Script, catalog: &Catalog) {
         let _ = writeln!(text, "\n# The operations are coded in Rust: see {page}");
         return;
     }
+    if let Some(lua) = &script.lua {
+        let _ = writeln!(text, "\n# The statements are those of the script {}", lua.path);
+        return;
+    }
     let tables = catalog.schema(&script.schema).map(|schema| schema.tables).unwrap_or_default();
     let tables: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
     // Writing to a string cannot fail.

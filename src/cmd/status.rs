@@ -3,7 +3,7 @@
 use super::Verb;
 use crate::{
     args::FanoutArgs,
-    cluster::{Attempt, Cluster, Fanout, Log, Progress, Task},
+    cluster::{Cluster, Fanout, Log, Progress, Task},
     exit::Code,
     shell, talk,
 };
@@ -35,11 +35,14 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let mut lines = vec![line(["task", "state", "blocks", "host"])];
     let (mut complete, mut ends, mut is_unknown) = (0, Vec::new(), false);
     for number in 0..fanout.tasks {
-        let attempt = Attempt::of(folder, number)?;
-        let progress = attempt.map_or(Ok(Progress::default()), |attempt| attempt.progress())?;
+        let progress = Progress::of(folder, number);
         let log = Log::of(folder, number);
         let task = queue.as_ref().ok().map(|all| all.iter().find(|task| task.number == number));
-        let state = State::of(&progress, task, (&log, fanout.cluster()?));
+        let state = match &progress {
+            Ok(progress) => State::of(progress, task, (&log, fanout.cluster()?)),
+            Err(error) => State::Unreadable(format!("{error:#}")),
+        };
+        let progress = progress.unwrap_or_default();
         complete += progress.blocks;
         is_unknown |= state == State::Unknown;
         let blocks = format!("{} of {}", progress.blocks, fanout.blocks);
@@ -66,6 +69,8 @@ enum State<'a> {
     Finished,
     /// It is finished, and its log has errors: slices failed.
     Failed(String),
+    /// Its results are damaged.
+    Unreadable(String),
     Queued(&'a Task),
     /// The batch system does not answer.
     Unknown,
@@ -95,6 +100,7 @@ impl<'a> State<'a> {
         match self {
             Self::Finished => "finished".to_owned(),
             Self::Failed(_) => "finished with failures".to_owned(),
+            Self::Unreadable(_) => "unreadable".to_owned(),
             Self::Queued(task) => terminal(&task.state),
             Self::Unknown => "unknown".to_owned(),
             Self::NeverBegan => "never began".to_owned(),
@@ -107,19 +113,20 @@ impl<'a> State<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct End {
     number: u32,
-    is_finished: bool,
+    /// Whether there is nothing that it could go on with.
+    is_over: bool,
     reason: String,
 }
 
 impl End {
     fn of(number: u32, state: &State<'_>) -> Option<Self> {
-        let (is_finished, reason) = match state {
-            State::Failed(reason) => (true, reason.clone()),
+        let (is_over, reason) = match state {
+            State::Failed(reason) | State::Unreadable(reason) => (true, reason.clone()),
             State::EndedEarly(reason) => (false, reason.clone()),
             State::NeverBegan => (false, "never began".to_owned()),
             State::Finished | State::Queued(_) | State::Unknown => return None,
         };
-        Some(Self { number, is_finished, reason })
+        Some(Self { number, is_over, reason })
     }
 }
 
@@ -153,16 +160,16 @@ fn first(numbers: &[u32]) -> String {
 /// How tasks are done again.
 fn remedies(ends: &[End], folder: &Path) -> Vec<String> {
     let folder = shell::quoted(&folder.display().to_string());
-    let early = ends.iter().any(|end| !end.is_finished).then(|| {
+    let early = ends.iter().any(|end| !end.is_over).then(|| {
         format!("`dbdyno retry {folder}` does again what ended early, and keeps complete blocks")
     });
-    let finished = ends.iter().filter(|end| end.is_finished).map(|end| end.number.to_string());
-    let finished: Vec<String> = finished.collect();
-    let failed = (!finished.is_empty()).then(|| {
-        let tasks = finished.join(",");
-        format!("`dbdyno retry {folder} --task {tasks}` does anew what is finished with failures")
+    let over = ends.iter().filter(|end| end.is_over).map(|end| end.number.to_string());
+    let over: Vec<String> = over.collect();
+    let anew = (!over.is_empty()).then(|| {
+        let tasks = over.join(",");
+        format!("`dbdyno retry {folder} --task {tasks}` does anew what failed or is unreadable")
     });
-    early.into_iter().chain(failed).collect()
+    early.into_iter().chain(anew).collect()
 }
 
 /// A host by its name in the batch system and that in records.
@@ -212,9 +219,9 @@ mod tests {
 
     #[test]
     fn reasons_are_said_once_with_their_remedies() {
-        let early = |number| End { number, is_finished: false, reason: "no space".to_owned() };
+        let early = |number| End { number, is_over: false, reason: "no space".to_owned() };
         let mut ends: Vec<End> = (1..8).map(early).collect();
-        ends.push(End { number: 9, is_finished: true, reason: "2 slices failed".to_owned() });
+        ends.push(End { number: 9, is_over: true, reason: "2 slices failed".to_owned() });
         assert_eq!(
             reasons(&ends),
             ["tasks 1, 2, 3, 4, 5 and 2 more: no space", "task 9: 2 slices failed"]
@@ -226,7 +233,7 @@ mod tests {
             remedies(&ends, Path::new("a b")),
             [
                 "`dbdyno retry 'a b'` does again what ended early, and keeps complete blocks",
-                "`dbdyno retry 'a b' --task 9` does anew what is finished with failures",
+                "`dbdyno retry 'a b' --task 9` does anew what failed or is unreadable",
             ]
         );
         assert!(remedies(&[], Path::new("fan")).is_empty());

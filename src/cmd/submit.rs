@@ -12,7 +12,7 @@ use crate::{
 use anyhow::Context;
 use clap::{ArgMatches, Args, Command, FromArgMatches, builder::PossibleValuesParser};
 use model::{
-    attach::{Attach, AttachTls, PasswordFrom},
+    attach::Attach,
     drive::Endpoint,
     number::counted,
     plan::Plan,
@@ -212,11 +212,8 @@ fn check_servers(plan: &Plan, tasks: u32) -> anyhow::Result<()> {
 
 /// Whether a server is not on the host of the task, so that all tasks enter the same one.
 fn is_elsewhere(attach: &Attach, server: &str) -> bool {
-    // The address needs neither, and this host may not have them.
-    let address =
-        Attach { password: PasswordFrom::Elsewhere, tls: AttachTls::Off, ..attach.clone() };
-    let Ok(target) = dbms::attach::enter(&address, server) else { return false };
-    let Endpoint::Address { host, .. } = target.endpoint else { return false };
+    let endpoint = dbms::attach::endpoint(attach, server);
+    let Ok(Endpoint::Address { host, .. }) = endpoint else { return false };
     host != "localhost" && !host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
@@ -253,6 +250,7 @@ fn of_file(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::attach::PasswordFrom;
 
     #[test]
     fn an_experiment_of_the_catalog_is_named_and_no_folder() {

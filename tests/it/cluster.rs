@@ -181,6 +181,26 @@ fn blocks_of_several_hosts_are_compared_as_one_run_and_a_lost_host_costs_none() 
 
     let said = dbdyno(&lab, &cluster, &["cancel", FOLDER]);
     assert!(said.contains(&format!("no task of jobs {job}, ")), "{said}");
+    a_damaged_task_is_named_and_done_anew(&lab, &cluster);
+}
+
+fn a_damaged_task_is_named_and_done_anew(lab: &Lab, cluster: &Cluster) {
+    let runs = lab.path(FOLDER).join("tasks/1/runs");
+    let run = std::fs::read_dir(runs).unwrap().next().unwrap().unwrap();
+    std::fs::write(run.path().join("plan.json"), "{").unwrap();
+    let said = dbdyno(lab, cluster, &["status", FOLDER]);
+    assert!(said.contains("unreadable") && said.matches("finished").count() == 3, "{said}");
+    assert!(said.contains(" --task 1` does anew what failed or is unreadable"), "{said}");
+    let output = lab.run(&["collect", FOLDER, "--results", "others"]);
+    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.contains("new here: 3 runs and 6 records"), "{err}");
+    assert!(err.contains("task 1 cannot be read, and the others were collected"), "{err}");
+    dbdyno(lab, cluster, &["retry", FOLDER, "--task", "1"]);
+    cluster.wait("it is done anew", |cluster| {
+        let status = dbdyno(lab, cluster, &["status", FOLDER]);
+        (status.matches("finished").count() == 4).then_some(())
+    });
 }
 
 /// Of the tasks 2 and 3, which are lost, and whose reasons are said.

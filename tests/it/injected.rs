@@ -175,7 +175,7 @@ const LOOPS: [(&str, u64); 4] = [
 const BUILT: usize = 1;
 
 /// The source of the bundled SQLite.
-fn amalgamation() -> String {
+pub(crate) fn amalgamation() -> String {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["metadata", "--format-version", "1", "--offline", "--filter-platform"]);
     cargo.arg(format!("{}-unknown-linux-gnu", std::env::consts::ARCH));
@@ -200,7 +200,8 @@ fn with_loop(source: &str, function: &str, turns: u64) -> String {
     format!("{before}\n__asm__ volatile(\"mov ${turns}, %%ecx\\n{turn}\n{after}")
 }
 
-fn compiled(lab: &Lab, name: &str, source: &str) -> PathBuf {
+/// A library of SQLite from its source.
+pub(crate) fn compiled(lab: &Lab, name: &str, source: &str) -> PathBuf {
     let source = lab.write(&format!("{name}.c"), source);
     let library = lab.path(&format!("lib{name}.so"));
     let mut compiler = Command::new("cc");

@@ -104,6 +104,10 @@ fn a_damaged_run_costs_a_line_and_not_the_list() {
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(list.lines().count() == 2 && list.contains("damaged"), "{list}");
     assert!(said.contains("run.json` is missing"), "{said}");
+    let output = lab.run(&["compare", "--all"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("left out: ") && said.contains("plan.json"), "{said}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Nothing is lost and nothing is left: `kill -9` of dbdyno, of a server; interrupt; resume.
 
 use crate::{
+    injected::{amalgamation, compiled},
     lab::{Lab, lengthen, only_child, processes_naming, segments_of, text},
     running::{Running, eventually, send},
 };
@@ -147,6 +148,33 @@ fn a_run_is_not_continued_with_another_program() {
     std::fs::write(&program, &whole[..whole.len() - 1]).unwrap();
     assert!(resume(&lab).contains("point-query"));
     assert!(!stderr(&lab).contains("block 1: starting"), "{}", stderr(&lab));
+}
+
+#[test]
+fn a_library_that_is_replaced_ends_its_run_and_is_not_continued_with() {
+    let lab = Lab::with_small_logs();
+    let library = compiled(&lab, "own", &amalgamation());
+    let experiment = EXPERIMENT.replace("\"postgres@18\", \"postgres@11\"", "\"own\", \"sqlite\"");
+    let own =
+        format!("servers.own = {{ server = \"sqlite\", basedir = \"{}\" }}", library.display());
+    let experiment = experiment.replace("[factors]", &format!("{own}\n[factors]"));
+    let mut child = start(&lab, &experiment, &[]);
+    wait_for_slices(&lab, &mut child, 2);
+    // A linker writes a new file: who has mapped the old one keeps it.
+    let other = lab.path("other.so");
+    std::fs::copy(&library, &other).unwrap();
+    lengthen(&other);
+    std::fs::rename(&library, lab.path("before.so")).unwrap();
+    std::fs::rename(&other, &library).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(2), "{}", stderr(&lab));
+    let said = stderr(&lab);
+    assert!(said.contains("is another program than at the start of the run"), "{said}");
+    let output = lab.run(&["run", "survival.toml", "--counts", "none", "--resume"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("libown.so` is another program than in the complete"), "{said}");
+    std::fs::rename(lab.path("before.so"), &library).unwrap();
+    assert!(resume(&lab).contains("point-query"));
 }
 
 #[test]

@@ -83,6 +83,19 @@ pub(crate) fn installed_in(
     })
 }
 
+/// A library of the user's that holds an embedded engine.
+pub fn installed_library(server: &str, path: &Path) -> Result<Installed> {
+    Ok(Installed {
+        server: server.to_owned(),
+        version: String::new(),
+        basedir: path.to_owned(),
+        binary: path.to_owned(),
+        binary_sha256: archive::sha256(path)?,
+        loader: Vec::new(),
+        environment: Vec::new(),
+    })
+}
+
 /// What was probably meant: a folder above or below, or another product.
 fn suggestion(product: &dyn Dbms, path: &Path) -> String {
     let holds = |product: &dyn Dbms, folder: &Path| {

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 pub struct Installed {
     /// Product.
     pub server: String,
-    /// Exact version, from the program itself.
+    /// Exact version, from the program itself; empty for a library of the user's.
     pub version: String,
-    /// Base folder.
+    /// Base folder; the library itself where it is the user's.
     pub basedir: PathBuf,
     /// The server program.
     pub binary: PathBuf,

@@ -51,7 +51,7 @@ pub(crate) fn code_files(basedir: &Path) -> Result<Vec<CodeFile>> {
 
 /// Fails where a program or library differs from the manifest of its build, or the program from the
 /// one that was looked at first. A user's own folder has no manifest.
-pub(crate) fn check(installed: &Installed) -> Result<()> {
+pub fn check(installed: &Installed) -> Result<()> {
     let Some(manifest) = Manifest::read(&installed.basedir)? else {
         return check_program(installed, &archive::sha256(&installed.binary)?);
     };

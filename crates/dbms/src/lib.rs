@@ -59,7 +59,7 @@ mod version;
 
 pub use allocators::{of_process as allocator_of, provide as provide_allocators};
 pub use async_io::scarce_requests;
-pub use basedir::check_basedir;
+pub use basedir::{check_basedir, installed_library};
 pub use client::inherit_little;
 pub use compile::{Order, Watch};
 pub use condition::{Condition, Started, Unasked, unasked};
@@ -69,6 +69,7 @@ pub use extension::{install_extension, provide as provide_extension};
 pub use folder::{copy_folder, create_private_folder};
 pub use install::{import_tarball, install, install_while, installed};
 pub use installed::{Installed, Program};
+pub use integrity::check as check_unchanged;
 pub use keeper::{Keeper, keep};
 pub use launch::{NotReady, initialise, start};
 pub use neighbors::{Announcement, Concurrency, Neighbor, announce, neighbors, shared_folder};

@@ -49,16 +49,13 @@ impl Installed {
     }
 }
 
-/// The same for the engine that is a part of dbdyno, or a library of the user's.
-pub fn of_library(path: Option<&Path>, reported: Levels) -> Provenance {
-    let found = match path {
-        None => Provenance {
-            source: "bundled".to_owned(),
-            package: "a part of dbdyno".to_owned(),
-            packager: "dbdyno".to_owned(),
-            ..Provenance::default()
-        },
-        Some(path) => of_files(None, path, path),
+/// The same for the engine that is a part of dbdyno.
+pub fn of_bundled(reported: Levels) -> Provenance {
+    let found = Provenance {
+        source: "bundled".to_owned(),
+        package: "a part of dbdyno".to_owned(),
+        packager: "dbdyno".to_owned(),
+        ..Provenance::default()
     };
     complete(found, reported)
 }

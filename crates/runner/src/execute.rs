@@ -78,7 +78,9 @@ fn check_builds(run: &Run<'_>) -> Result<(), Error> {
     for (index, Subject { label, .. }) in run.plan.subjects.iter().enumerate() {
         let Some(build) = run.build(index) else { continue };
         let mut own = complete.iter().filter(|trial| trial.subject == *label);
-        if own.any(|trial| trial.binary_sha256 != build.binary_sha256) {
+        // Earlier versions of dbdyno did not note it of a library.
+        let is_other = |sha256: &str| !sha256.is_empty() && sha256 != build.binary_sha256;
+        if own.any(|trial| is_other(&trial.binary_sha256)) {
             let (label, path) = (label.clone(), build.binary.clone());
             return Err(Error::OtherProgram { label, path });
         }
@@ -134,7 +136,10 @@ fn made_ready(subject: &Subject, host: &Host<'_>) -> Result<Option<Installed>, E
     let stopped = || host.stop.check().is_err();
     let mut watch = Watch { progress: &mut progress, stopped: &stopped };
     match resolved.source {
-        Source::Embedded(_) | Source::Attached => Ok(None),
+        Source::Embedded(None) | Source::Attached => Ok(None),
+        Source::Embedded(Some(library)) => {
+            Ok(Some(dbms::installed_library(&resolved.server, &library)?))
+        }
         _ => match dbms::install_while(&resolved, host.places, &mut watch) {
             // Whoever stopped it knows why.
             Err(dbms::Error::Compile(dbms::CompileError::Interrupted { .. })) => {

@@ -188,7 +188,7 @@ pub(crate) struct Run<'a> {
 pub(crate) struct Builds {
     /// Servers.
     pub(crate) installed: Vec<Option<Installed>>,
-    /// Libraries that dbdyno compiled.
+    /// Libraries of embedded engines that are no part of dbdyno.
     pub(crate) libraries: Vec<Option<Installed>>,
     /// Settings by which each server finds extensions that the tables need.
     pub(crate) extensions: Vec<Vec<Setting>>,
@@ -291,15 +291,15 @@ impl Run<'_> {
         self.observer.tell(&Progress::Warning(text));
     }
 
-    /// The build that dbdyno runs as a server, or compiled as a library.
+    /// The build of a server, or the library of an embedded engine; none where it is a part of
+    /// dbdyno, or a server that is there already.
     pub(crate) fn build(&self, subject: usize) -> Option<&Installed> {
         self.installed[subject].as_ref().or(self.libraries[subject].as_ref())
     }
 
     /// The library of an embedded engine, where it is not a part of dbdyno.
-    pub(crate) fn library(&self, subject: usize) -> Option<&Path> {
-        let compiled = self.libraries[subject].as_ref().map(|library| library.binary.as_path());
-        compiled.or(self.plan.subjects[subject].build.basedir.as_deref())
+    pub(crate) fn library(&self, subject: usize) -> Option<&Installed> {
+        self.libraries[subject].as_ref()
     }
 
     pub(crate) fn subject(&self, index: usize) -> &Subject {

@@ -37,12 +37,7 @@ pub fn enter(attach: &Attach, product: &str) -> Result<Target> {
     let product = find(product)?;
     let own = Own::of(product.protocol())?;
     let known = known(attach)?;
-    let port = known.port.unwrap_or(own.port);
-    let endpoint = match (&known.socket, &known.host) {
-        (Some(socket), _) => Endpoint::Socket(own.socket_in(socket, port)),
-        (None, Some(host)) => Endpoint::Address { host: host.clone(), port },
-        (None, None) => return Err(refused(attach, "neither `host` nor `socket` is known")),
-    };
+    let endpoint = endpoint_of(attach, &known, own)?;
     let tls = match &endpoint {
         Endpoint::Address { host, .. } => encryption(attach, &known.tls, host)?,
         _ => None,
@@ -56,6 +51,23 @@ pub fn enter(attach: &Attach, product: &str) -> Result<Target> {
         tls,
         ..product.target(endpoint)
     })
+}
+
+/// Where an attached server of a product listens, without looking for its password and certificates.
+///
+/// # Errors
+/// A file that the experiment names is missing or cannot be read.
+pub fn endpoint(attach: &Attach, product: &str) -> Result<Endpoint> {
+    endpoint_of(attach, &known(attach)?, Own::of(find(product)?.protocol())?)
+}
+
+fn endpoint_of(attach: &Attach, known: &Known, own: &Own) -> Result<Endpoint> {
+    let port = known.port.unwrap_or(own.port);
+    match (&known.socket, &known.host) {
+        (Some(socket), _) => Ok(Endpoint::Socket(own.socket_in(socket, port))),
+        (None, Some(host)) => Ok(Endpoint::Address { host: host.clone(), port }),
+        (None, None) => Err(refused(attach, "neither `host` nor `socket` is known")),
+    }
 }
 
 /// What the experiment says, and what it does not say from the file that it names.

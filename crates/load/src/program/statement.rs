@@ -217,6 +217,10 @@ impl Pieces {
             if place > 0 {
                 self.text(", ");
             }
+            // With that of a negative number, a minus would begin a comment.
+            if self.0.last().is_some_and(|piece| piece.ends_with('-')) {
+                self.text(" ");
+            }
             match argument.literals.as_ref().and_then(|literals| literals.get(place)) {
                 Some(literal) => self.text(literal),
                 None => self.0.push(String::new()),

@@ -98,6 +98,10 @@ fn text_statements_carry_their_constants() {
     // A constant is the same at every place of its list.
     select.args = vec![list(Value::from(Integer { value: 5 }), "3")];
     check(select, &["SELECT c FROM t WHERE id IN (5, 5, 5)"]);
+    let mut less =
+        statement("UPDATE t SET k=k-?, m=m-? WHERE id=?", vec![integer("0 - 5"), row(), row()]);
+    less.mode = Mode::Text;
+    check(less, &["UPDATE t SET k=k- -5, m=m- <i> WHERE id=<i>"]);
 }
 
 #[test]

@@ -167,11 +167,7 @@ const COUNTED: OwnServer = |run, subject, label, wrapper| {
 /// The functions of a subject's program that are called for rare events.
 fn chosen(run: &Run<'_>, subject: usize) -> Result<Chosen, Error> {
     let build = &run.plan.subjects[subject].build;
-    let program = match (&run.installed[subject], run.library(subject)) {
-        (Some(installed), _) => installed.binary.as_path(),
-        (None, Some(library)) => library,
-        (None, None) => &run.options.exe,
-    };
+    let program = run.build(subject).map_or(&run.options.exe, |build| &build.binary);
     let rare = run.options.source.get(&build.server).map_or(&[][..], |source| &source.rare);
     let functions = rare.iter().map(|event| (event.name.as_str(), event.functions.as_slice()));
     Ok(Chosen::find(program, functions)?)

@@ -123,7 +123,9 @@ impl Waiting {
             let wrapper = &mut named.wrapper;
             wrapper.driver.splice(..0, named.build.prefix.iter().cloned());
             wrapper.environment.clone_from(&named.build.environment);
-            named.build.basedir = run.library(subject).map(Path::to_owned);
+            let library = run.library(subject);
+            library.map_or(Ok(()), dbms::check_unchanged)?;
+            named.build.basedir = library.map(|library| library.binary.clone());
         }
         run.extensions[subject].iter().for_each(|setting| named.config.set(setting.clone()));
         let driver = Driver::spawn_as(&run.options.exe, &named.wrapper, run.stop)?;

@@ -67,7 +67,7 @@ fn provenance(run: &Run<'_>, subject: usize, instance: &mut Instance) -> Result<
     }
     Ok(match run.build(subject) {
         Some(installed) => installed.provenance(reported)?,
-        None => dbms::provenance::of_library(run.library(subject), reported),
+        None => dbms::provenance::of_bundled(reported),
     })
 }
 
