@@ -1,9 +1,13 @@
 //! An experiment over two hosts of a Slurm cluster, which are both this machine: each task is a run
 //! of its own, a host that dies in the middle costs no complete block, what failed or was canceled
 //! is done again, and what is collected is compared as one.
+//!
+//! `DBDYNO_TASK_BLOCKS=4 cargo test --test it cluster:: -- --nocapture` measures more blocks in each
+//! of the four tasks.
 
 use crate::lab::{Lab, text};
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
@@ -13,19 +17,30 @@ use std::{
 const LIMIT: Duration = Duration::from_secs(600);
 
 const EXPERIMENT: &str = "question = \"Which journal?\"\nsuite = \"quick\"\nrows = 2000\n\
-    blocks = 4\nrounds = 1\nslice_seconds = 0.5\nwarmup_seconds = 0.05\n\
+    rounds = 1\nslice_seconds = 0.5\nwarmup_seconds = 0.05\n\
     baseline = { config = \"rollback\" }\n\
-    [factors]\nbuild = [\"sqlite\"]\nconfig = [\"rollback\", \"wal\"]\n";
+    [factors]\nbuild = [\"sqlite\"]\nconfig = [\"rollback\", \"wal\", \"mmap\"]\n";
+
+/// Tasks, one of which loses its host.
+const TASKS: usize = 4;
+
+/// Blocks of a task.
+fn blocks() -> usize {
+    std::env::var("DBDYNO_TASK_BLOCKS").map_or(1, |blocks| blocks.parse().expect("a number"))
+}
 
 /// A cluster of two nodes that ends with the test.
 struct Cluster {
     folder: PathBuf,
     daemons: Vec<Child>,
+    /// Those of the nodes, by their names.
+    nodes: Vec<(&'static str, Child)>,
 }
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        for daemon in self.daemons.iter_mut().rev() {
+        let nodes = self.nodes.iter_mut().map(|(_, daemon)| daemon);
+        for daemon in nodes.chain(self.daemons.iter_mut().rev()) {
             let _ = daemon.kill();
             let _ = daemon.wait();
         }
@@ -55,10 +70,11 @@ impl Cluster {
             port + 2,
         );
         std::fs::write(folder.join("slurm.conf"), conf).unwrap();
-        let mut cluster = Self { folder, daemons: Vec::new() };
+        let mut cluster = Self { folder, daemons: Vec::new(), nodes: Vec::new() };
         munge(&mut cluster);
         let conf = cluster.conf();
-        cluster.daemon(&["slurmctld", "-D", "-f", &conf]);
+        let controller = cluster.started(&["slurmctld", "-D", "-f", &conf]);
+        cluster.daemons.push(controller);
         cluster.node("n1");
         cluster.node("n2");
         cluster.wait("both nodes are idle", |cluster| {
@@ -72,18 +88,29 @@ impl Cluster {
         self.folder.join("slurm.conf").display().to_string()
     }
 
-    /// Starts a daemon that ends with this value.
-    fn daemon(&mut self, words: &[&str]) {
+    /// Starts a daemon.
+    fn started(&self, words: &[&str]) -> Child {
         let mut command = Command::new(words[0]);
         command.args(&words[1..]).env("SLURM_CONF", self.conf());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let started = command.spawn().unwrap_or_else(|error| panic!("{words:?}: {error}"));
-        self.daemons.push(started);
+        command.spawn().unwrap_or_else(|error| panic!("{words:?}: {error}"))
     }
 
-    fn node(&mut self, name: &str) {
-        let conf = self.conf();
-        self.daemon(&["slurmd", "-D", "-N", name, "-f", &conf]);
+    fn node(&mut self, name: &'static str) {
+        let daemon = self.started(&["slurmd", "-D", "-N", name, "-f", &self.conf()]);
+        self.nodes.push((name, daemon));
+    }
+
+    /// Kills all that a node executes, as a loss of power does.
+    fn lose(&mut self, name: &'static str) {
+        let place = self.nodes.iter().position(|(known, _)| *known == name).unwrap();
+        let (_, mut daemon) = self.nodes.remove(place);
+        let mut lost = executed_on(name);
+        assert!(lost.len() > 3, "a step, its script, dbdyno and its driver: {lost:?}");
+        lost.insert(daemon.id());
+        let lost: Vec<String> = lost.iter().map(u32::to_string).collect();
+        assert!(Command::new("kill").arg("-9").args(&lost).status().unwrap().success());
+        daemon.wait().unwrap();
     }
 
     fn said(&self, words: &[&str]) -> String {
@@ -115,11 +142,38 @@ fn munge(cluster: &mut Cluster) {
         .status();
     assert!(made.unwrap().success());
     let user = ["setpriv", "--reuid=munge", "--regid=munge", "--clear-groups"];
-    cluster.daemon(&[&user[..], &["munged", "--foreground"]].concat());
+    let daemon = cluster.started(&[&user[..], &["munged", "--foreground"]].concat());
+    cluster.daemons.push(daemon);
     cluster.wait("munge answers", |_| {
         let output = Command::new("munge").arg("-n").output().unwrap();
         output.status.success().then_some(())
     });
+}
+
+/// The processes of the jobs on a node, and the daemons of their steps.
+fn executed_on(node: &str) -> BTreeSet<u32> {
+    let name = format!("SLURMD_NODENAME={node}");
+    let mut found = BTreeSet::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let Ok(pid) = entry.file_name().to_string_lossy().parse::<u32>() else { continue };
+        let read = |file: &str| text(&std::fs::read(entry.path().join(file)).unwrap_or_default());
+        if read("environ").split('\0').any(|one| one == name) {
+            let stat = read("stat");
+            let parent = stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1));
+            let parent = parent.and_then(|pid| pid.parse().ok()).unwrap_or(pid);
+            let comm = std::fs::read_to_string(format!("/proc/{parent}/comm"));
+            found.extend(comm.is_ok_and(|name| name.starts_with("slurmstepd")).then_some(parent));
+            found.insert(pid);
+        }
+    }
+    found
+}
+
+/// What a comparison has rows of.
+fn rows(compared: &serde_json::Value) -> BTreeSet<String> {
+    let rows = compared["comparisons"].as_array().unwrap().iter();
+    let keys = ["phase", "variant", "base", "metric", "clients"];
+    rows.map(|row| keys.map(|key| row[key].to_string()).join(" ")).collect()
 }
 
 /// A command of dbdyno that sees the cluster.
@@ -136,11 +190,14 @@ const FOLDER: &str = "it's 100%a \"fan\"";
 #[test]
 fn blocks_of_several_hosts_are_compared_as_one_run_and_a_lost_host_costs_none() {
     let lab = Lab::new();
+    let (all, records) = (TASKS * blocks(), 3 * TASKS * blocks());
     lab.write("mine.toml", EXPERIMENT);
-    let cluster = Cluster::start(&lab);
+    let mut cluster = Cluster::start(&lab);
+    let blocks = [format!("blocks={all}"), blocks().to_string()];
     let submit = ["submit", "mine.toml", "--folder", FOLDER, "--counts", "none"];
+    let submit = [&submit[..], &["--set", &blocks[0], "--blocks-per-task", &blocks[1]]].concat();
     let script = dbdyno(&lab, &cluster, &[&submit[..], &["--dry-run"]].concat());
-    assert!(script.contains("#SBATCH --array=0-3") && script.contains("4 tasks of 1 block"));
+    assert!(script.contains("#SBATCH --array=0-3") && script.contains("4 tasks of "), "{script}");
     assert!(!lab.path(FOLDER).exists());
     let said = dbdyno(&lab, &cluster, &submit);
     let job = said.split("submitted as job ").nth(1).unwrap().split(';').next().unwrap().to_owned();
@@ -150,34 +207,47 @@ fn blocks_of_several_hosts_are_compared_as_one_run_and_a_lost_host_costs_none() 
     std::fs::write(&obstacle, "").unwrap();
     cluster.said(&["scancel", &format!("{job}_2")]);
 
-    // The first task that runs loses its host in the middle.
-    let lost = cluster.wait("a task measures", |cluster| {
+    // The first task that runs loses its host in its last block.
+    let node = cluster.wait("a task measures", |cluster| {
         let status = dbdyno(&lab, cluster, &["status", FOLDER]);
-        let line = status.lines().find(|line| line.contains("running"))?;
-        let task = line.split_whitespace().next()?.to_owned();
-        let log = lab.path(FOLDER).join("logs").join(format!("{task}.log"));
-        let began = std::fs::read_to_string(log).unwrap_or_default().contains("] thds:");
-        began.then_some(task)
+        let words = status.lines().find(|line| line.contains("running"))?.split_whitespace();
+        let words: Vec<&str> = words.collect();
+        let log = lab.path(FOLDER).join("logs").join(format!("{}.log", words[0]));
+        let log = std::fs::read_to_string(log).unwrap_or_default();
+        let (_, last) = log.split_once(&format!("block {}: ", blocks[1]))?;
+        let node = ["n1", "n2"].into_iter().find(|node| words.contains(node))?;
+        last.contains("] thds:").then_some(node)
     });
-    cluster.said(&["scontrol", "requeue", &format!("{job}_{lost}")]);
+    cluster.lose(node);
+    cluster.wait("the loss is seen", |cluster| {
+        let nodes = cluster.said(&["sinfo", "--noheader", "--format=%D %T"]);
+        nodes.contains("down").then_some(())
+    });
+    cluster.node(node);
     what_ended_early_is_done_again(&lab, &cluster, &obstacle);
 
     cluster.wait("all tasks end", |cluster| {
         let status = dbdyno(&lab, cluster, &["status", FOLDER]);
-        (status.matches("finished").count() == 4).then_some(())
+        (status.matches("finished").count() == TASKS).then_some(())
     });
     let said = dbdyno(&lab, &cluster, &["collect", FOLDER]);
-    assert!(said.contains("4 of 4 blocks complete; new here: 4 runs and 8 records"), "{said}");
+    let expected = format!("{all} of {all} blocks complete; new here: 4 runs and {records} records");
+    assert!(said.contains(&expected), "{said}");
     let said = dbdyno(&lab, &cluster, &["collect", FOLDER]);
     assert!(said.contains("new here: 0 runs and 0 records"), "{said}");
 
-    let compared = lab.succeed(&["compare", "--all", "--format", "json"]);
-    let compared: serde_json::Value = serde_json::from_str(&compared).unwrap();
-    let comparisons = compared.as_array().map_or(1, Vec::len);
-    assert_eq!(comparisons, 1, "{compared}");
-    let warnings = compared.to_string();
+    let pooled = lab.succeed(&["compare", "--all", "--format", "json"]);
+    let pooled: serde_json::Value = serde_json::from_str(&pooled).unwrap();
+    assert!(pooled.is_object(), "one comparison: {pooled}");
+    let warnings = pooled.to_string();
     assert!(warnings.contains("the blocks of 4 runs of one plan are pooled"), "{warnings}");
-    assert!(warnings.contains("\"blocks\":4"), "{warnings}");
+    assert!(warnings.contains(&format!("\"blocks\":{all}")), "{warnings}");
+    // The same without a cluster.
+    lab.succeed(&["run", "mine.toml", "--counts", "none", "--set", "blocks=2", "--results", "own"]);
+    let own = lab.succeed(&["compare", "--format", "json", "--results", "own"]);
+    let own: serde_json::Value = serde_json::from_str(&own).unwrap();
+    assert!(!rows(&own).is_empty() && rows(&pooled) == rows(&own), "{pooled} {own}");
+    println!("{all} blocks, {records} records, {} rows", rows(&own).len());
 
     let said = dbdyno(&lab, &cluster, &["cancel", FOLDER]);
     assert!(said.contains(&format!("no task of jobs {job}, ")), "{said}");
@@ -194,7 +264,8 @@ fn a_damaged_task_is_named_and_done_anew(lab: &Lab, cluster: &Cluster) {
     let output = lab.run(&["collect", FOLDER, "--results", "others"]);
     let err = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{err}");
-    assert!(err.contains("new here: 3 runs and 6 records"), "{err}");
+    let records = 9 * blocks();
+    assert!(err.contains(&format!("new here: 3 runs and {records} records")), "{err}");
     assert!(err.contains("task 1 cannot be read, and the others were collected"), "{err}");
     dbdyno(lab, cluster, &["retry", FOLDER, "--task", "1"]);
     cluster.wait("it is done anew", |cluster| {

@@ -143,7 +143,7 @@ mod tests {
     }
 
     fn op(name: &str, statements: Vec<Statement>) -> Op {
-        Op { name: name.into(), weight: 1, transaction: false, draws: Vec::new(), statements }
+        Op::plain(name, statements)
     }
 
     fn script(ops: Vec<Op>) -> Script {

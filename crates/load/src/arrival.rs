@@ -1,4 +1,5 @@
-//! When operations are due: at once in a closed loop, at intended times in an open one.
+//! When operations are due: at once in a closed loop, or after pauses, and at intended times in an
+//! open one.
 //!
 //! Nothing aborts at overload: operations whose turn never comes before the end are counted as
 //! dropped, and the wait of all others is part of their response time.
@@ -12,6 +13,9 @@ use values::Random;
 /// Stream of the arrival times, apart from those of the values (which count up from 0): operations
 /// are the same whatever the arrival is.
 const ARRIVAL_STREAM: u64 = 1 << 63;
+
+/// The longest time to think, in means: that of TPC-C.
+const THINK_MEANS_MAX: f64 = 10.0;
 
 /// Which connection of a role it is.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +38,8 @@ pub struct Schedule {
 enum Pace {
     /// Every operation is due at once.
     Closed,
+    /// Every operation has pauses before and after it.
+    Terminal { random: Random },
     /// Nanoseconds between the operations of this connection.
     Even { gap: f64 },
     /// Exponential gaps with this mean, nanoseconds.
@@ -62,9 +68,27 @@ impl Schedule {
         }
     }
 
+    /// That of a connection whose operations have pauses. `seed` is that of the stretch.
+    pub fn at_a_terminal(seed: u64, member: Member) -> Self {
+        let random = Random::new(seed, ARRIVAL_STREAM + u64::from(member.index));
+        Self { pace: Pace::Terminal { random }, next: 0.0 }
+    }
+
+    /// Whether operations have pauses.
+    pub fn has_pauses(&self) -> bool {
+        matches!(self.pace, Pace::Terminal { .. })
+    }
+
+    /// A time to think, nanoseconds, from an exponential distribution with this mean, milliseconds.
+    pub fn think(&mut self, mean_ms: u64) -> u64 {
+        let Pace::Terminal { random } = &mut self.pace else { return 0 };
+        let mean = mean_ms as f64 * 1e6;
+        exponential(mean, random).min(THINK_MEANS_MAX * mean) as u64
+    }
+
     /// Whether operations have intended start times.
     pub fn is_open(&self) -> bool {
-        !matches!(self.pace, Pace::Closed)
+        matches!(self.pace, Pace::Even { .. } | Pace::Poisson { .. })
     }
 
     /// Intended start of the next operation, nanoseconds from the barrier on; 0 in a closed loop.
@@ -72,7 +96,7 @@ impl Schedule {
     pub fn take(&mut self) -> u64 {
         let due = self.next;
         match &mut self.pace {
-            Pace::Closed => {}
+            Pace::Closed | Pace::Terminal { .. } => {}
             Pace::Even { gap } => self.next += *gap,
             Pace::Poisson { gap_mean, random } => self.next += exponential(*gap_mean, random),
         }
@@ -158,6 +182,20 @@ mod tests {
         let mut schedule = schedule(Arrival::Closed, 0, 1);
         assert!(!schedule.is_open());
         assert_eq!([schedule.take(), schedule.take()], [0, 0]);
+    }
+
+    #[test]
+    fn users_think_for_ten_means_at_most() {
+        let mut schedule = Schedule::at_a_terminal(3, Member { index: 0, clients: 1 });
+        assert!(schedule.has_pauses() && !schedule.is_open());
+        let times: Vec<u64> = (0..200_000).map(|_| schedule.think(2)).collect();
+        let mean = times.iter().sum::<u64>() as f64 / 200_000.0;
+        assert!((mean / 2e6 - 1.0).abs() < 0.02, "mean {mean}");
+        let longest = times.iter().max().unwrap();
+        assert!((16_000_000..=20_000_000).contains(longest), "{longest}");
+        assert_eq!(schedule.think(0), 0);
+        let mut closed = self::schedule(Arrival::Closed, 0, 1);
+        assert_eq!((closed.has_pauses(), closed.think(2)), (false, 0));
     }
 
     #[test]

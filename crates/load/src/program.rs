@@ -19,6 +19,7 @@ use ::values::{
 pub use decimal::Decimal;
 use model::{
     Parameters,
+    script::Pauses,
     workload::{Class, TableChoice},
 };
 pub use roles::{Part, Roles};
@@ -116,6 +117,8 @@ pub struct Op {
     /// Weight of this operation and of all before it: the smallest one above a random number below
     /// [`Program::weight_total`] is the operation drawn.
     pub weight_end: u64,
+    /// Time before and after it.
+    pub pauses: Pauses,
     /// Draws made once per execution.
     pub draws: Span,
     /// The statements in order; BEGIN and COMMIT of a transaction are the first and the last.

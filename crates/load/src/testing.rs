@@ -52,7 +52,7 @@ pub(crate) fn statement(sql: &str, args: Vec<Arg>) -> Statement {
 
 /// An operation without transaction.
 pub(crate) fn op(name: &str, statements: Vec<Statement>) -> Op {
-    Op { name: name.to_owned(), weight: 1, transaction: false, draws: Vec::new(), statements }
+    Op::plain(name, statements)
 }
 
 /// A workload named `w` over `tables` copies of a table `t{n}` of 1000 rows.

@@ -23,7 +23,7 @@ pub(crate) fn script() -> Script {
 
 /// An operation without transaction.
 pub(crate) fn op(name: &str, statements: Vec<Statement>) -> Op {
-    Op { name: name.to_owned(), weight: 1, transaction: false, draws: Vec::new(), statements }
+    Op::plain(name, statements)
 }
 
 /// A phase of one client.

@@ -111,6 +111,7 @@ impl<'a> Compiler<'a> {
         self.program.ops.push(Op {
             name: op.name.clone(),
             weight_end: self.program.weight_total,
+            pauses: op.pauses,
             draws,
             statements: Span { start, end },
             transaction: op.transaction,

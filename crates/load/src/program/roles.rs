@@ -2,11 +2,14 @@
 
 use super::compile::{Refusal, compile};
 use super::{Op, Program, Span};
-use crate::Error;
+use crate::{
+    Error,
+    arrival::{Member, Schedule},
+};
 use model::{
     drive::Assignment,
     lua::EVENT,
-    script::{End, Pairing, Role},
+    script::{End, Pairing, Pauses, Role},
     workload::Arrival,
 };
 use std::sync::Arc;
@@ -33,6 +36,16 @@ pub struct Part {
     pub end: End,
     /// The role that it stays in step with.
     pub pairing: Option<Pairing>,
+}
+
+impl Part {
+    /// When the operations of a connection start; `seed` is that of the stretch.
+    pub(crate) fn schedule(&self, seed: u64, member: Member) -> Schedule {
+        match self.program.ops.iter().all(|op| op.pauses.is_none()) {
+            true => Schedule::new(self.arrival, seed, member),
+            false => Schedule::at_a_terminal(seed, member),
+        }
+    }
 }
 
 impl Roles {
@@ -65,6 +78,7 @@ impl Roles {
             program.ops.push(Op {
                 name: EVENT.to_owned(),
                 weight_end: 1,
+                pauses: Pauses::default(),
                 draws: Span::default(),
                 statements: Span::default(),
                 transaction: true,

@@ -8,7 +8,7 @@ use model::{
     Parameters,
     drive::Assignment,
     quoted,
-    script::Role,
+    script::{Pauses, Role},
     workload::{Class, Mode},
 };
 use std::sync::Arc;
@@ -149,6 +149,7 @@ pub(crate) fn program<T: Coded>(
         program.ops.push(Op {
             name: operation.name.to_owned(),
             weight_end: program.weight_total,
+            pauses: Pauses::default(),
             draws: Span::default(),
             statements: Span::default(),
             transaction: true,
@@ -188,6 +189,7 @@ fn part<T: Coded>(assignment: &Assignment, dialect: &str, role: &Role) -> Result
         let named = role.ops.iter().find(|op| op.name == own.name);
         program.weight_total += named.map_or(0, |op| u64::from(op.weight));
         own.weight_end = program.weight_total;
+        own.pauses = named.map(|op| op.pauses).unwrap_or_default();
     }
     Ok(Part {
         program: Arc::new(program),

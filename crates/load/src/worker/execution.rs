@@ -22,8 +22,9 @@ pub const LATE_NS: u64 = 1_000_000;
 #[derive(Clone, Copy)]
 enum State {
     /// No operation in hand. At the end of the stretch: `Done`. Otherwise one becomes due:
-    /// `Scheduled` in an open loop, where a backlog at the end is counted as dropped, `Executing`
-    /// in a closed one, where a role that is paired first waits for its partner.
+    /// `Scheduled` in an open loop, where a backlog at the end is counted as dropped, and where
+    /// operations have pauses; `Executing` in a closed one, where a role that is paired first
+    /// waits for its partner.
     Idle,
     /// An operation has an intended start. Sleeps until then, waits for the partner, notes the
     /// lag: `Executing`. The end may come in the meantime: `Idle`.
@@ -141,7 +142,7 @@ impl<'a, T: Transaction> Execution<'a, T> {
         self.start = start_ns;
         self.deadline = start_ns.saturating_add(limit.time);
         self.open = schedule.is_open();
-        self.paced |= self.open;
+        self.paced |= self.open || schedule.has_pauses();
         self.detailed = !tally.recorder.details.is_empty();
         let (deadline, paced) = (self.deadline, self.paced);
         tally.recorder.start(start_ns);

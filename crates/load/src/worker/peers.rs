@@ -147,7 +147,7 @@ impl Peer {
             (Some(own), StretchEnd::Roles) => Limit::new(own),
             (Some(_), end) => Limit::new(end),
         };
-        let schedule = Schedule::new(of.arrival, stretch.seed, member);
+        let schedule = of.schedule(stretch.seed, member);
         let ops = of.program.ops.len();
         let intended = if schedule.is_open() { ops } else { 0 };
         let latencies = shared.entry((part, member.index % OWN_MAX));

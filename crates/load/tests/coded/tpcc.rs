@@ -15,11 +15,9 @@ const MIX: [(&str, u32); 5] =
 /// The mix over so many warehouses, which each transaction draws its own from.
 pub(crate) fn assignment(mode: Option<Mode>, warehouses: i64) -> Assignment {
     let op = |(name, weight): (&str, u32)| Op {
-        name: name.to_owned(),
         weight,
         transaction: true,
-        draws: Vec::new(),
-        statements: Vec::new(),
+        ..Op::plain(name, Vec::new())
     };
     let parameters = [("warehouses", warehouses), ("home", 2)];
     let parameters: Parameters = parameters.map(|(name, value)| (name.to_owned(), value)).into();

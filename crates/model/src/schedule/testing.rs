@@ -16,13 +16,7 @@ fn statement(class: Class) -> Statement {
 
 /// A phase of one statement.
 pub(super) fn phase(name: &str, kind: PhaseKind, class: Class) -> Phase {
-    let op = Op {
-        name: "o".to_owned(),
-        weight: 1,
-        transaction: false,
-        draws: Vec::new(),
-        statements: vec![statement(class)],
-    };
+    let op = Op::plain("o", vec![statement(class)]);
     let script = Script {
         workload: name.to_owned(),
         source: String::new(),

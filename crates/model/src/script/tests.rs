@@ -17,19 +17,13 @@ fn script(end: End) -> Script {
 
 #[test]
 fn what_adds_and_removes_as_many_rows_changes_in_place() {
-    let op = |effects: &[(Class, Effect)]| Op {
-        name: String::new(),
-        weight: 1,
-        transaction: true,
-        draws: Vec::new(),
-        statements: effects
-            .iter()
-            .map(|(class, effect)| Statement {
-                class: *class,
-                effect: *effect,
-                ..Statement::plain("x")
-            })
-            .collect(),
+    let op = |effects: &[(Class, Effect)]| {
+        let statement = |(class, effect): &(Class, Effect)| Statement {
+            class: *class,
+            effect: *effect,
+            ..Statement::plain("x")
+        };
+        Op { transaction: true, ..Op::plain("", effects.iter().map(statement).collect()) }
     };
     let check = |ops: &[Op], expected: bool| {
         let mut script = script(End::Rows(1));
@@ -81,13 +75,8 @@ fn a_mean_operation_searches_for_each_key_of_a_list_and_once_for_a_range() {
         expect: Expect { keys, ..Expect::default() },
         ..Statement::plain("x")
     };
-    let op = |weight: u32, statements: Vec<Statement>| Op {
-        name: String::new(),
-        weight,
-        transaction: false,
-        draws: Vec::new(),
-        statements,
-    };
+    let op =
+        |weight: u32, statements: Vec<Statement>| Op { weight, ..Op::plain("", statements) };
     let mut script = script(End::Rows(1));
     let scan = Statement { index: vec![NONE.to_owned()], ..statement(1, None, None) };
     script.roles[0].ops = vec![op(1, vec![scan])];

@@ -19,8 +19,8 @@ use model::{
     Parameters,
     coded::{self, Transactions},
     lua::{EVENT, Lua},
-    script::{Coded, Committed, Op, Role, Script, Statement},
-    workload::{Class, Counts, Mode, TableChoice},
+    script::{Coded, Committed, Op, Pauses, Role, Script, Statement},
+    workload::{Arrival, Class, Counts, Mode, TableChoice},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -146,10 +146,12 @@ impl Workload {
     }
 }
 
+/// The longest pause before or after an operation, milliseconds: an hour.
+const PAUSE_MS_MAX: i64 = 3_600_000;
+
 /// The only operation of a script.
 fn event() -> Op {
-    let (draws, statements) = (Vec::new(), Vec::new());
-    Op { name: EVENT.to_owned(), weight: 1, transaction: false, draws, statements }
+    Op::plain(EVENT, Vec::new())
 }
 
 /// A whole file.
@@ -180,6 +182,8 @@ struct WireOp {
     name: String,
     weight: Option<Whole<u32>>,
     transaction: Option<WireCondition>,
+    keying_ms: Option<Formula>,
+    think_ms: Option<Formula>,
     #[serde(default)]
     draw: Ordered<WireGenerator>,
     #[serde(default)]
@@ -242,7 +246,7 @@ impl WireWorkload {
         let mut ops = Vec::new();
         for (index, op) in self.op.into_iter().enumerate() {
             let op = match self.coded {
-                Some(_) => op.coded(),
+                Some(_) => op.coded(numbers),
                 None => op.check(numbers, source),
             };
             let op = op.under(index).under("op")?;
@@ -265,24 +269,41 @@ impl WireWorkload {
         if let Some(arrival) = arrival {
             roles.iter_mut().for_each(|role| role.arrival = arrival);
         }
+        let pauses = |role: &Role| role.ops.iter().any(|op| !op.pauses.is_none());
+        if roles.iter().any(|role| role.arrival != Arrival::Closed && pauses(role)) {
+            let reason = "operations with `keying_ms` or `think_ms` start by themselves; leave \
+                          `arrival` out";
+            return Err(Fault::invalid(reason)).under("arrival");
+        }
         kept::check(&ops, &roles)?;
         Ok(roles)
     }
 }
 
 impl WireOp {
-    /// An operation that is written in Rust: its name, its weight, and whether it writes.
-    fn coded(mut self) -> Result<Op, Fault> {
+    /// An operation that is written in Rust: its name, its weight, its pauses, and whether it
+    /// writes.
+    fn coded(mut self, numbers: Numbers<'_>) -> Result<Op, Fault> {
+        let pauses = self.pauses(numbers)?;
         let (name, weight) = (std::mem::take(&mut self.name), self.own_weight()?);
         let class = self.class.take();
         let has_statements = self.own_statement().is_ok();
         if class.is_none() || has_statements || self.transaction.is_some() {
             let reason = "an operation of a workload with `coded` has `name`, `weight`, `class` \
-                          (`read` or `write`) and `committed` only";
+                          (`read` or `write`), `keying_ms`, `think_ms` and `committed` only";
             return Err(Fault::invalid(reason));
         }
-        let (draws, statements) = (Vec::new(), Vec::new());
-        Ok(Op { name, weight, transaction: true, draws, statements })
+        Ok(Op { weight, transaction: true, pauses, ..Op::plain(&name, Vec::new()) })
+    }
+
+    fn pauses(&self, numbers: Numbers<'_>) -> Result<Pauses, Fault> {
+        let milliseconds = |key, given: &Option<Formula>| {
+            numbers.optional(key, given.as_ref(), 0..=PAUSE_MS_MAX).map(Option::unwrap_or_default)
+        };
+        Ok(Pauses {
+            keying_ms: milliseconds("keying_ms", &self.keying_ms)?,
+            think_ms: milliseconds("think_ms", &self.think_ms)?,
+        })
     }
 
     fn own_weight(&self) -> Result<u32, Fault> {
@@ -294,6 +315,7 @@ impl WireOp {
 
     fn check(mut self, numbers: Numbers<'_>, source: &Source) -> Result<Op, Fault> {
         let weight = self.own_weight()?;
+        let pauses = self.pauses(numbers)?;
         if self.committed.is_some() {
             let reason = "`committed` belongs to an operation of a workload with `coded`";
             return Err(Fault::invalid(reason)).under("committed");
@@ -324,7 +346,7 @@ impl WireOp {
                           `fresh` or `connection`";
             return Err(Fault::invalid(reason)).under("table").under(0).under("statement");
         }
-        Ok(Op { name: self.name, weight, transaction, draws, statements })
+        Ok(Op { name: self.name, weight, transaction, pauses, draws, statements })
     }
 
     /// The statement that is written on the operation itself, if any.

@@ -1,10 +1,14 @@
-//! Operations that do not simply follow each other: open loops, and roles that look at others.
+//! Operations that do not simply follow each other: open loops, users at terminals, and roles that
+//! look at others.
 
 use super::{Execution, LATE_NS, State};
 use crate::arrival::{Limit, Schedule};
 use crate::clock::Clock;
 use crate::recorder::Tally;
 use crate::transaction::Transaction;
+
+/// Nanoseconds of a millisecond.
+const NS_PER_MS: u64 = 1_000_000;
 
 impl<T: Transaction> Execution<'_, T> {
     /// When the last operation was due that may have been left undone, nanoseconds from the start.
@@ -36,12 +40,29 @@ impl<T: Transaction> Execution<'_, T> {
         if self.pairing.is_over(self.now, self.deadline, tally.succeeded) {
             return State::Done;
         }
+        if schedule.has_pauses() {
+            return self.at_a_terminal(schedule, tally);
+        }
         tally.scheduled += 1;
         self.choose();
         self.started = self.now;
         self.intended = self.now;
         self.intend(tally);
         State::Executing
+    }
+
+    /// A user thinks about the last answer and types the next inputs in. Before the first operation
+    /// its own answer is thought about, so that users do not begin in step.
+    fn at_a_terminal(&mut self, schedule: &mut Schedule, tally: &mut Tally) -> State {
+        let before = self.op;
+        self.choose();
+        let answered = if tally.scheduled == 0 { self.op } else { before };
+        let pauses = |op: usize| self.program.ops[op].pauses;
+        let think = schedule.think(pauses(answered).think_ms);
+        let keying = pauses(self.op).keying_ms * NS_PER_MS;
+        tally.scheduled += 1;
+        self.intended = (self.now + think + keying).min(self.deadline);
+        State::Scheduled
     }
 
     /// What becomes of an operation of an open loop that is due at `self.intended`.

@@ -10,7 +10,7 @@ use crate::wire::pieces::{Pieces, TextBuffer};
 use crate::wire::{self, Answer, Row, Session, Sql};
 use crate::worker::Peers;
 use model::drive::{Assignment, Stretch, StretchEnd, Target};
-use model::script::{Advance, Draw as ModelDraw, Op as ModelOp, Value};
+use model::script::{Advance, Draw as ModelDraw, Op as ModelOp, Pauses, Value};
 use model::workload::{Mode, TableChoice};
 use std::sync::Arc;
 use values::generator::{Filler, Integer, Template, Timestamp, Uniform, Zipf};
@@ -177,8 +177,7 @@ fn executed(
     let roles = Roles::compile(assignment, "null").unwrap();
     let program = &roles.parts[0].program;
     crate::worker::prepare(client, program).unwrap();
-    let schedule =
-        Schedule::new(roles.parts[0].arrival, stretch.seed, Member { index: 0, clients: 1 });
+    let schedule = roles.parts[0].schedule(stretch.seed, Member { index: 0, clients: 1 });
     let random = Random::new(stretch.seed, 0);
     let counters = vec![0; program.sequences.len()];
     let peers = Peers::new(&roles, stretch, 2);
@@ -332,6 +331,30 @@ fn a_lost_connection_ends_its_stretch() {
     let tally = executed(&point_query(), &closed(10), &mut client, &mut clock);
     assert_eq!((tally.succeeded, tally.failed, tally.dropped), (3, 1, 6));
     assert_eq!(tally.lost.unwrap().message(), "scripted");
+}
+
+#[test]
+fn a_user_at_a_terminal_types_and_thinks() {
+    let with_pauses = |keying_ms, think_ms| {
+        let mut assignment = point_query();
+        assignment.script.roles[0].ops[0].pauses = Pauses { keying_ms, think_ms };
+        assignment
+    };
+    let mut client = Scripted::default();
+    let mut clock = FakeClock { now: 0, step: 1_000_000 };
+    let stretch = Stretch { end: StretchEnd::Seconds(1.0), ..closed(0) };
+    let tally = executed(&with_pauses(99, 0), &stretch, &mut client, &mut clock);
+    // 99 ms to type, and the two readings of the clock around an operation.
+    assert_eq!((tally.scheduled, tally.succeeded, tally.dropped), (9, 9, 0));
+    // The rest of the time goes by, or the rate would be too high.
+    assert!((1_000_000_000..1_010_000_000).contains(&clock.now), "{}", clock.now);
+    assert!(tally.recorder.latencies.service[0].to_hdr().unwrap().max() < 1_010_000);
+    let mut clock = FakeClock { now: 0, step: 1000 };
+    let stretch = Stretch { end: StretchEnd::Operations(5000), ..closed(0) };
+    let tally = executed(&with_pauses(0, 12), &stretch, &mut client, &mut clock);
+    assert_eq!((tally.succeeded, tally.dropped), (5000, 0));
+    let mean = clock.now as f64 / 5000.0;
+    assert!((mean / 12e6 - 1.0).abs() < 0.05, "{mean}");
 }
 
 #[test]
