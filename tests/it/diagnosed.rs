@@ -166,7 +166,12 @@ fn is_right(kind: &Kind, build: &str, amount: u32) -> Option<bool> {
     let first = &why["reasons"][0];
     let sentence = first["sentence"].as_str().unwrap_or_default();
     let right = first["rule"] == kind.rule && sentence.contains(kind.words);
-    let (ratio, mark) = (&why["ratio"], if right { "right" } else { "WRONG" });
+    let mark = match (right, why.is_null()) {
+        (true, _) => "right",
+        (false, true) => "UNDECIDED",
+        (false, false) => "WRONG",
+    };
+    let ratio = &why["ratio"];
     println!("{mark}: {build}, {amount} of {}: {ratio} {sentence}", kind.name);
     if !right {
         println!("{why:#}");
