@@ -112,6 +112,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         Some(name) => analysis::select_metrics(std::slice::from_ref(name))?.first().copied(),
         None => None,
     };
+    arguments.experiment.warn_of_code(&catalog)?;
     let stop = Stop::default();
     signals::connect(&stop).context("cannot listen for Ctrl-C")?;
     let results = measuring.results.results.join(FOLDER);

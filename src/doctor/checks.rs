@@ -246,13 +246,14 @@ fn files(host: &Host) -> Option<Finding> {
 }
 
 fn processes(host: &Host) -> Option<Finding> {
-    let limit = host.hard_limit("Max processes")?;
+    // Nothing raises this one, so that what counts is the soft limit.
+    let limit = host.soft_limit("Max processes")?;
     Some(if limit >= PROCESSES {
         Finding::good("the limit of processes suffices")
     } else {
         Finding::limits(
             format!("only {limit} processes and threads may run: too few for many connections"),
-            "raise the hard limit, such as by `ulimit -Hu 65536` as root",
+            "raise it, such as by `ulimit -u 65536`, above the hard limit as root",
         )
     })
 }

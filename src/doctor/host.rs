@@ -95,11 +95,20 @@ impl Host {
         kib.checked_mul(1024)
     }
 
-    /// The hard limit of this process for a line of `/proc/self/limits`; `u64::MAX` if unlimited.
+    /// The soft limit of this process for a line of `/proc/self/limits`; `u64::MAX` if unlimited.
+    pub(crate) fn soft_limit(&self, name: &str) -> Option<u64> {
+        self.limit(name, 0)
+    }
+
+    /// The same of the hard limit.
     pub(crate) fn hard_limit(&self, name: &str) -> Option<u64> {
+        self.limit(name, 1)
+    }
+
+    fn limit(&self, name: &str, column: usize) -> Option<u64> {
         let limits = self.proc("self/limits")?;
         let line = limits.lines().find_map(|line| line.strip_prefix(name))?;
-        match line.split_whitespace().nth(1)? {
+        match line.split_whitespace().nth(column)? {
             "unlimited" => Some(u64::MAX),
             number => number.parse().ok(),
         }

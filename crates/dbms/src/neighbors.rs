@@ -156,10 +156,15 @@ fn gate(folder: &Path) -> Result<fs::File> {
     let file = match open(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let mut options = fs::OpenOptions::new();
-            options.write(true).create_new(true).mode(0o644);
+            options.write(true).create_new(true).mode(0o600);
             match options.open(&path) {
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => open(&path)?,
-                made => made?,
+                made => {
+                    let made = made?;
+                    // Whatever the umask is: other users must pass it too.
+                    made.set_permissions(std::fs::Permissions::from_mode(0o644))?;
+                    made
+                }
             }
         }
         opened => opened?,
@@ -259,6 +264,8 @@ mod tests {
         noise.kill().unwrap();
         noise.wait().unwrap();
         let own = folder.path().join(format!("{PREFIX}{}{SUFFIX}", host_wide(std::process::id())));
-        assert_eq!(fs::metadata(own).unwrap().permissions().mode() & 0o777, 0o644);
+        for path in [own, folder.path().join(GATE)] {
+            assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o644);
+        }
     }
 }

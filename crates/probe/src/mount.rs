@@ -1,7 +1,11 @@
 //! The mount that a folder is on.
 
 use procfs::{DiskStat, process::MountInfo};
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsString,
+    os::unix::ffi::{OsStrExt, OsStringExt},
+    path::{Path, PathBuf},
+};
 
 /// A mounted file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,18 +56,41 @@ pub(crate) fn of_process(proc_root: &Path, pid: u32, folder: &Path) -> Option<Mo
 }
 
 fn innermost(table: &Path, folder: &Path) -> Option<Mount> {
-    let text = fs_err::read_to_string(table).ok()?;
-    let mounts = text.lines().filter_map(|line| MountInfo::from_line(line).ok());
+    let around = all(table).into_iter().filter(|mount| folder.starts_with(&mount.point));
     // The longest mount point wins; of equal ones the last, because it hides those before it.
-    let inner = mounts
-        .filter(|mount| folder.starts_with(&mount.mount_point))
-        .max_by_key(|mount| mount.mount_point.components().count())?;
-    Some(Mount {
-        point: inner.mount_point,
-        kind: inner.fs_type,
-        source: inner.mount_source.unwrap_or_default(),
-        number: inner.majmin,
-    })
+    around.max_by_key(|mount| mount.point.components().count())
+}
+
+/// The mounts of a `mountinfo`; none if it cannot be read.
+pub(crate) fn all(table: &Path) -> Vec<Mount> {
+    // A mount point may be any bytes, and one that is no text must not hide the others.
+    let bytes = fs_err::read(table).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let infos = text.lines().filter_map(|line| MountInfo::from_line(line).ok());
+    let mount = |info: MountInfo| Mount {
+        point: unescaped(&info.mount_point),
+        kind: info.fs_type,
+        source: info.mount_source.unwrap_or_default(),
+        number: info.majmin,
+    };
+    infos.map(mount).collect()
+}
+
+/// A path whose blanks, ends of lines and backslashes the kernel wrote as `\040` and the like.
+fn unescaped(path: &Path) -> PathBuf {
+    let mut rest = path.as_os_str().as_bytes();
+    let mut bytes = Vec::new();
+    loop {
+        let (byte, after) = match rest {
+            [b'\\', a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', after @ ..] => {
+                ((a - b'0') * 64 + (b - b'0') * 8 + (c - b'0'), after)
+            }
+            [byte, after @ ..] => (*byte, after),
+            [] => return PathBuf::from(OsString::from_vec(bytes)),
+        };
+        bytes.push(byte);
+        rest = after;
+    }
 }
 
 /// The folder without links, as far as it exists.
@@ -86,7 +113,8 @@ mod tests {
     const MOUNTS: &str = "20 1 254:0 / / rw - ext4 /dev/vda rw\n\
                           21 20 0:30 / /pool rw shared:1 - btrfs /dev/nvme9n1p2 rw\n\
                           22 20 0:40 / /pool/a rw - tmpfs tmpfs rw\n\
-                          23 20 0:41 / /pool/a rw - overlay overlay rw\n";
+                          23 20 0:41 / /pool/a rw - overlay overlay rw\n\
+                          24 20 8:1 / /my\\040disk\\134 rw - xfs /dev/sda1 rw\n";
 
     fn check(folder: &str, expected: (&str, &str, &str)) {
         let fake = FakeProc::new();
@@ -102,6 +130,18 @@ mod tests {
         check("/poolside", ("/", "ext4", "/dev/vda"));
         check("/pool/b", ("/pool", "btrfs", "/dev/nvme9n1p2"));
         check("/pool/a/b", ("/pool/a", "overlay", ""));
+        check("/my disk\\/a", ("/my disk\\", "xfs", "/dev/sda1"));
+    }
+
+    #[test]
+    fn a_mount_point_that_is_no_text_hides_no_other() {
+        let fake = FakeProc::new();
+        fake.write("self/mountinfo", "");
+        let odd: &[u8] = b"25 20 8:2 / /\xe9t\xe9 rw - xfs /dev/sdb1 rw\n";
+        let table = [MOUNTS.as_bytes(), odd].concat();
+        fs_err::write(fake.root().join("self/mountinfo"), table).unwrap();
+        let mount = of(fake.root(), Path::new("/pool/b")).unwrap();
+        assert_eq!(mount.device(), "/dev/nvme9n1p2");
     }
 
     #[test]

@@ -6,7 +6,6 @@
 //! the host while it is counted, so it is taken only for other file systems.
 
 use crate::mount::{self, Mount};
-use procfs::process::MountInfo;
 use std::path::{Path, PathBuf};
 
 /// File systems and their events.
@@ -63,13 +62,9 @@ pub(crate) fn sync_events(proc_root: &Path, folder: &Path) -> Result<SyncEvents,
 
 /// Where the kernel's trace events are.
 fn events_folder(proc_root: &Path) -> Option<PathBuf> {
-    let text = fs_err::read_to_string(proc_root.join("self/mountinfo")).ok()?;
-    let mounts = text.lines().filter_map(|line| MountInfo::from_line(line).ok());
-    let folder = |mount: MountInfo| match mount.fs_type.as_str() {
-        "tracefs" => Some(mount.mount_point.join("events")),
-        _ => None,
-    };
-    mounts.into_iter().find_map(folder)
+    let mut mounts = mount::all(&proc_root.join("self/mountinfo")).into_iter();
+    let traces = mounts.find(|mount| mount.kind == "tracefs")?;
+    Some(traces.point.join("events"))
 }
 
 #[cfg(test)]

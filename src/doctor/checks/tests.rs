@@ -146,7 +146,7 @@ fn every_setting_of_the_kernel_has_a_good_and_a_bad_value() {
             "processes",
             "proc/self/limits",
             "Max processes             unlimited            unlimited            processes",
-            "Max processes             100                  100                  processes",
+            "Max processes             100                  unlimited            processes",
             "limits",
         ),
         (

@@ -82,8 +82,10 @@ fn has_socket(text: &str, path: &str) -> bool {
     // __SO_ACCEPTCON of the kernel.
     const LISTENS: &str = "00010000";
     text.lines().any(|line| {
-        let fields: Vec<&str> = line.split_whitespace().collect();
-        fields.get(3) == Some(&LISTENS) && fields.get(7) == Some(&path)
+        // The path is the rest of the line and may have blanks.
+        let rest = line.strip_suffix(path).unwrap_or_default();
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        rest.ends_with(' ') && fields.len() == 7 && fields.get(3) == Some(&LISTENS)
     })
 }
 
@@ -106,9 +108,11 @@ mod tests {
     fn sockets_that_listen_are_found() {
         let unix = "Num RefCount Protocol Flags Type St Inode Path\n\
                     0000: 00000002 00000000 00010000 0001 01 4711 /run/a/s\n\
-                    0000: 00000003 00000000 00000000 0001 03 4712 /run/b/s\n";
-        let found = ["/run/a/s", "/run/b/s", "/run/a"].map(|path| has_socket(unix, path));
-        assert_eq!(found, [true, false, false]);
+                    0000: 00000003 00000000 00000000 0001 03 4712 /run/b/s\n\
+                    0000: 00000002 00000000 00010000 0001 01   13 /run/my user/s\n";
+        let found = ["/run/a/s", "/run/my user/s", "/run/b/s", "/run/a", "/a/s", "user/s"]
+            .map(|path| has_socket(unix, path));
+        assert_eq!(found, [true, true, false, false, false, false]);
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let tcp = fs_err::read_to_string("/proc/self/net/tcp").unwrap();

@@ -378,7 +378,8 @@ fn readings(
         let within = sum(&|thread| thread.within[index].instructions);
         found.push((format!("emulated_{event}"), sum(&|thread| thread.within[index].calls)));
         found.push((format!("emulated_{event}_user_instructions"), within));
-        usual -= within;
+        // A thread may work while it is read, and its instructions are read first.
+        usual = usual.saturating_sub(within);
     }
     if !counts.chosen.is_empty() {
         found.push((USUAL.to_owned(), usual));
@@ -436,6 +437,8 @@ mod tests {
         counts.chosen = vec!["page_splits".to_owned(), "page_merges".to_owned()];
         counts.threads[0].within[0] = Within { calls: 2, instructions: 50 };
         assert_eq!(ends(&counts, &[5, 7]), [100.0, 12.0, 9.0, 10.0, 2.0, 50.0, 0.0, 0.0, 50.0]);
+        counts.threads[1].within[0] = Within { calls: 1, instructions: 901 };
+        assert_eq!(ends(&counts, &[6])[8], 0.0, "it worked while it was read");
     }
 
     #[test]

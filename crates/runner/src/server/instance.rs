@@ -440,7 +440,8 @@ impl Instance {
         let _ = self.driver.ask(&Command::Close);
         drop(self.driver);
         match self.server {
-            Some(server) => Ok(server.stop()?),
+            // A signal ends the wait for it too, and it is killed.
+            Some(server) => self.stop.unless_raised(server.stop()),
             None => Ok(()),
         }
     }

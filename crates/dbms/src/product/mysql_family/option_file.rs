@@ -10,7 +10,8 @@ pub(super) fn written(value: &str) -> Cow<'_, str> {
     let is_plain = !value.contains('#') && value.trim() == value && !value.contains('\\');
     match is_plain || is_quoted('"') || is_quoted('\'') {
         true => value.into(),
-        false => format!("\"{}\"", value.replace('\\', "\\\\")).into(),
+        // The first quote that is not escaped would end the value.
+        false => format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"")).into(),
     }
 }
 

@@ -8,6 +8,7 @@ fn values_are_quoted_where_an_option_file_would_cut_them() {
     check("128M", "128M");
     check("STRICT_ALL_TABLES,NO_ZERO_DATE", "STRICT_ALL_TABLES,NO_ZERO_DATE");
     check("SET @a = 1 # or 2", "\"SET @a = 1 # or 2\"");
+    check("SET @a = \"b#c\", @d = 1", "\"SET @a = \\\"b#c\\\", @d = 1\"");
     check(" a ", "\" a \"");
     check("a\\tb", "\"a\\\\tb\"");
     check("'a # b'", "'a # b'");
