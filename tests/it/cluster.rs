@@ -231,7 +231,8 @@ fn blocks_of_several_hosts_are_compared_as_one_run_and_a_lost_host_costs_none() 
         (status.matches("finished").count() == TASKS).then_some(())
     });
     let said = dbdyno(&lab, &cluster, &["collect", FOLDER]);
-    let expected = format!("{all} of {all} blocks complete; new here: 4 runs and {records} records");
+    let expected =
+        format!("{all} of {all} blocks complete; new here: 4 runs and {records} records");
     assert!(said.contains(&expected), "{said}");
     let said = dbdyno(&lab, &cluster, &["collect", FOLDER]);
     assert!(said.contains("new here: 0 runs and 0 records"), "{said}");

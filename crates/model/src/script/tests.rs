@@ -75,8 +75,7 @@ fn a_mean_operation_searches_for_each_key_of_a_list_and_once_for_a_range() {
         expect: Expect { keys, ..Expect::default() },
         ..Statement::plain("x")
     };
-    let op =
-        |weight: u32, statements: Vec<Statement>| Op { weight, ..Op::plain("", statements) };
+    let op = |weight: u32, statements: Vec<Statement>| Op { weight, ..Op::plain("", statements) };
     let mut script = script(End::Rows(1));
     let scan = Statement { index: vec![NONE.to_owned()], ..statement(1, None, None) };
     script.roles[0].ops = vec![op(1, vec![scan])];
