@@ -15,7 +15,7 @@ use anyhow::Context;
 use model::{imported::ImportedValue, mark::Mark, metric::Metric, plan::Plan, state};
 use report::{Details, Rendered, Report, Screen, View};
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     path::{Path, PathBuf},
 };
 use store::{Results, Selection, Stored, StoredSlice};
@@ -97,7 +97,7 @@ pub(crate) fn report(
     request.bank.read(results.dir())?;
     chosen_archives(&mut stored, &request.choice)?;
     if !matches!(selection, Selection::Run(_)) {
-        leave_out_unreadable(results, &mut stored)?;
+        pooled::leave_out_unreadable(results, &mut stored)?;
     }
     if let Some(factor) = &request.across {
         across::only(results, &mut stored, factor)?;
@@ -148,22 +148,6 @@ pub(crate) fn report(
         first.warnings.extend(stored.warnings);
     }
     Ok(report)
-}
-
-/// Leaves out, with a warning, the runs whose plans cannot be read, of many that nobody named.
-fn leave_out_unreadable(results: &Results, stored: &mut Stored) -> anyhow::Result<()> {
-    let mut unreadable = BTreeMap::new();
-    for slices in by_run(&stored.slices) {
-        if let Err(error) = results.plan_of(run_of(slices)) {
-            unreadable.insert(run_of(slices).to_owned(), error);
-        }
-    }
-    stored.slices.retain(|slice| !unreadable.contains_key(&slice.run));
-    if stored.slices.is_empty() && stored.imported.is_empty() {
-        return unreadable.into_values().next().map_or(Ok(()), |error| Err(error.into()));
-    }
-    stored.warnings.extend(unreadable.into_values().map(|error| format!("left out: {error}")));
-    Ok(())
 }
 
 /// A run compared with another one, each given by its identifier or the start of it.

@@ -1,10 +1,11 @@
-//! Runs of one plan as one comparison: their blocks repeat the same measurement.
+//! Several runs at once: those that cannot be read are left out, and those of one plan are one
+//! comparison, because their blocks repeat the same measurement.
 
 use crate::comparison::run_of;
 use analysis::Design;
 use model::{experiment::Experiment, plan::Plan};
 use std::collections::{BTreeMap, BTreeSet};
-use store::{Results, StoredSlice, StoredTrial};
+use store::{Results, Stored, StoredSlice, StoredTrial};
 
 /// Runs that are compared together.
 pub(crate) struct Pool<'a> {
@@ -27,6 +28,22 @@ struct Common {
     run: String,
     plan: Plan,
     trials: Vec<StoredTrial>,
+}
+
+/// Leaves out, with a warning, the runs whose plans cannot be read, of many that nobody named.
+pub(crate) fn leave_out_unreadable(results: &Results, stored: &mut Stored) -> anyhow::Result<()> {
+    let runs: BTreeSet<&String> = stored.slices.iter().map(|slice| &slice.run).collect();
+    let unreadable = runs.into_iter().filter_map(|run| {
+        let error = results.plan_of(run).err()?;
+        Some((run.clone(), error))
+    });
+    let unreadable: BTreeMap<String, store::Error> = unreadable.collect();
+    stored.slices.retain(|slice| !unreadable.contains_key(&slice.run));
+    if stored.slices.is_empty() && stored.imported.is_empty() {
+        return unreadable.into_values().next().map_or(Ok(()), |error| Err(error.into()));
+    }
+    stored.warnings.extend(unreadable.into_values().map(|error| format!("left out: {error}")));
+    Ok(())
 }
 
 /// Puts runs together whose plans are equal but for the seed, and whose servers and hosts are:

@@ -2,8 +2,8 @@
 //! of its own, a host that dies in the middle costs no complete block, what failed or was canceled
 //! is done again, and what is collected is compared as one.
 //!
-//! `DBDYNO_TASK_BLOCKS=4 cargo test --test it cluster:: -- --nocapture` measures more blocks in each
-//! of the four tasks.
+//! `DBDYNO_TASK_BLOCKS=4 cargo test --test it cluster:: -- --nocapture` measures more blocks in
+//! each of the four tasks.
 
 use crate::lab::{Lab, text};
 use std::{
@@ -105,10 +105,10 @@ impl Cluster {
     fn lose(&mut self, name: &'static str) {
         let place = self.nodes.iter().position(|(known, _)| *known == name).unwrap();
         let (_, mut daemon) = self.nodes.remove(place);
-        let mut lost = executed_on(name);
-        assert!(lost.len() > 3, "a step, its script, dbdyno and its driver: {lost:?}");
-        lost.insert(daemon.id());
-        let lost: Vec<String> = lost.iter().map(u32::to_string).collect();
+        let lost = executed_on(name);
+        assert!(lost.len() > 3, "the daemon of a step, dbdyno, its keeper and a driver: {lost:?}");
+        let lost = lost.into_iter().chain([daemon.id()]).map(|pid| pid.to_string());
+        let lost: Vec<String> = lost.collect();
         assert!(Command::new("kill").arg("-9").args(&lost).status().unwrap().success());
         daemon.wait().unwrap();
     }
@@ -151,9 +151,9 @@ fn munge(cluster: &mut Cluster) {
 }
 
 /// The processes of the jobs on a node, and the daemons of their steps.
-fn executed_on(node: &str) -> BTreeSet<u32> {
+fn executed_on(node: &str) -> Vec<u32> {
     let name = format!("SLURMD_NODENAME={node}");
-    let mut found = BTreeSet::new();
+    let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
         let Ok(pid) = entry.file_name().to_string_lossy().parse::<u32>() else { continue };
         let read = |file: &str| text(&std::fs::read(entry.path().join(file)).unwrap_or_default());
@@ -163,10 +163,10 @@ fn executed_on(node: &str) -> BTreeSet<u32> {
             let parent = parent.and_then(|pid| pid.parse().ok()).unwrap_or(pid);
             let comm = std::fs::read_to_string(format!("/proc/{parent}/comm"));
             found.extend(comm.is_ok_and(|name| name.starts_with("slurmstepd")).then_some(parent));
-            found.insert(pid);
+            found.push(pid);
         }
     }
-    found
+    probe::process_tree(&found)
 }
 
 /// What a comparison has rows of.

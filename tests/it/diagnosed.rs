@@ -147,9 +147,9 @@ fn is_right(kind: &Kind, build: &str, amount: u32) -> Option<bool> {
     lab.write(
         "cost.toml",
         &format!(
-            "question = \"why?\"\nworkloads = [\"random-points\"]\nrows = 5000\nlooks = [4, 8, 12]\n\
-             slice_seconds = 0.15\nwarmup_seconds = 0.1\n[factors]\nbuild = [\"{build}\"]\n\
-             environment = [\"\", \"LD_PRELOAD={}\"]\n",
+            "question = \"why?\"\nworkloads = [\"random-points\"]\nrows = 5000\n\
+             looks = [4, 8, 12]\nslice_seconds = 0.15\nwarmup_seconds = 0.1\n\
+             [factors]\nbuild = [\"{build}\"]\nenvironment = [\"\", \"LD_PRELOAD={}\"]\n",
             library.display()
         ),
     );

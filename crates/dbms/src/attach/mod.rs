@@ -53,7 +53,7 @@ pub fn enter(attach: &Attach, product: &str) -> Result<Target> {
     })
 }
 
-/// Where an attached server of a product listens, without looking for its password and certificates.
+/// Where an attached server of a product listens. Its password and certificates are not looked for.
 ///
 /// # Errors
 /// A file that the experiment names is missing or cannot be read.
