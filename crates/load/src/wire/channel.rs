@@ -74,7 +74,8 @@ impl Channel {
             Ok(channel)
         });
         limited.map_err(|error| {
-            Failure::lost(format!("cannot connect to `{address}`: {error}; is the server up?"))
+            let remedy = remedy(&error);
+            Failure::lost(format!("cannot connect to `{address}`: {error}; {remedy}"))
         })
     }
 
@@ -119,7 +120,10 @@ impl Channel {
             return Err(Failure::own("connections of scripts are not encrypted: leave TLS out"));
         }
         let socket = self.socket.try_clone();
-        let socket = socket.map_err(|error| Failure::lost(format!("no second file: {error}")))?;
+        let socket = socket.map_err(|error| {
+            let remedy = remedy(&error);
+            Failure::lost(format!("a script cannot use the connection: {error}; {remedy}"))
+        })?;
         Ok(Self { is_local: self.is_local, limit: self.limit, ..Self::new(socket) })
     }
 
@@ -251,6 +255,15 @@ impl Channel {
     }
 }
 
+/// What to look at where a connection cannot be opened.
+fn remedy(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EMFILE) => "raise the hard limit of `ulimit -n`",
+        Some(libc::EACCES) => "may this user use the socket?",
+        _ => "is the server up?",
+    }
+}
+
 /// The first address of a name that takes the connection. Fails at once where the name is not
 /// known.
 fn reach(host: &str, port: u16) -> Result<io::Result<TcpStream>, Failure> {
@@ -342,6 +355,16 @@ mod tests {
         assert!(silent.message().starts_with("no answer to the login in 60 s"), "{silent:?}");
         channel.end_login().unwrap();
         assert_eq!(channel.socket.read_timeout().unwrap(), None);
+    }
+
+    #[test]
+    fn the_remedy_is_that_of_the_error() {
+        let check = |code, expected: &str| {
+            assert_eq!(remedy(&io::Error::from_raw_os_error(code)), expected, "{code}");
+        };
+        check(libc::EMFILE, "raise the hard limit of `ulimit -n`");
+        check(libc::EACCES, "may this user use the socket?");
+        check(libc::ECONNREFUSED, "is the server up?");
     }
 
     #[test]
