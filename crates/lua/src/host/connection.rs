@@ -2,7 +2,7 @@
 
 use super::Host;
 use crate::{bulk::Bulk, counters::Counters, literal, settings::Driver, shared::Shared};
-use load::wire::{Argument, Dialog, Failure, Kind, Told, Value as Sql};
+use load::wire::{Argument, Dialog, Failure, FailureKind, Kind, Told, Value as Sql};
 use mlua::{Lua, LuaString, Table, Value};
 use model::sql::pieces;
 use std::{
@@ -17,9 +17,6 @@ use std::{
 /// number, the state and the message.
 pub(super) type Five = (Value, Value, Value, Value, Value);
 
-/// Errors of Postgres after which an event is tried again: deadlock, a key that somebody else
-/// inserted, serialization failure.
-const RESTARTED: [&str; 3] = ["40P01", "23505", "40001"];
 /// MySQL's number of a lost connection, whichever way it was lost.
 const LOST: &str = "2013";
 /// Why a thread of a workload opens no second connection.
@@ -282,7 +279,7 @@ impl Connection {
                 let server_s = failure.is_lost() || code.parse::<u32>().is_ok();
                 server_s && ignored.iter().any(|one| one == code || one == "all")
             }
-            Driver::Pgsql => RESTARTED.contains(&code),
+            Driver::Pgsql => failure.kind() == FailureKind::Retry,
         };
         let ignorable = ignorable && !(failure.is_lost() && self.lent == Lent::Yes);
         if ignorable && failure.is_lost() {

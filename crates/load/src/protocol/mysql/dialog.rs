@@ -4,7 +4,7 @@
 //! understood when somebody asks for them.
 
 use super::{
-    COM_QUERY, Connection, Prepared,
+    COM_QUERY, Connection, Prepared, UNSUPPORTED_PREPARE,
     execution::{self, Binary, NULLS, TYPE_LONGLONG, TYPE_VAR_STRING},
     packet::{CONTINUED, HEAD},
     reply::{self, Definitions, EOF_BELOW, LOCAL_FILE, MORE_RESULTS},
@@ -13,8 +13,6 @@ use super::{
 use crate::wire::{Argument, Dialog, Failure, Kind, Numbered, Row, Told, Value, encoder::Format};
 use model::drive::Target;
 
-/// The server does not prepare this kind of statement.
-const UNSUPPORTED_PREPARE: &str = "1295";
 const TYPE_DOUBLE: [u8; 2] = [5, 0];
 
 pub(super) fn open(target: &Target) -> Result<Box<dyn Dialog>, Failure> {
