@@ -15,7 +15,8 @@ use std::{
 
 /// Bytes read at once; a longer answer takes several reads.
 const INPUT_BYTES: usize = 64 * 1024;
-/// Longest unit of an answer that is taken after the login: a row that somebody looks at.
+/// Longest unit of an answer that is taken after the login: a row that somebody looks at, or the
+/// whole answer to a script.
 const INPUT_BYTES_MAX: usize = 1 << 30;
 
 /// How long an address of the network may take to answer.
@@ -247,7 +248,10 @@ impl Channel {
     #[cold]
     fn grow(&mut self) -> Result<(), Failure> {
         if self.input.len() >= self.limit {
-            return Err(Failure::lost("the server sent a malformed answer: a part is too long"));
+            return Err(Failure::lost(match self.limit {
+                INPUT_BYTES_MAX => "an answer is too long, 1 GiB or more: select less of it",
+                _ => "the server sent a malformed answer: a part is too long",
+            }));
         }
         self.input.resize(2 * self.input.len(), 0);
         self.full = self.input.len();
