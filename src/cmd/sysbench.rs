@@ -56,6 +56,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
              PGPASSWORD are read as well",
         );
     }
+    // Each thread has a connection.
+    probe::raise_file_limit();
     let stop = Stop::default();
     signals::connect(&stop).context("cannot listen for Ctrl-C")?;
     let out = |text: &str| {

@@ -1,7 +1,7 @@
 //! Statements of maintenance that several connections execute at the same time.
 
 use crate::{Error, protocol, wire::Session};
-use model::drive::Target;
+use model::drive::{Endpoint, Target};
 use std::thread;
 
 /// Executes each list on a connection of its own, all at once, and gives what the server refused of
@@ -14,14 +14,18 @@ pub(crate) fn execute(
     each(target, lists, |session, list| all(session, list))
 }
 
-/// Does the same with each item on a connection of its own, all at once. Fails with the first that
-/// does, when all have ended.
+/// Does the same with each item on a connection of its own, all at once, or one after the other
+/// where they write to a file. Fails with the first that does, when all have ended.
 pub(crate) fn each<T: Sync, R: Send>(
     target: &Target,
     items: &[T],
     work: impl Fn(&mut dyn Session, &T) -> Result<R, Error> + Sync,
 ) -> Result<Vec<R>, Error> {
     let open = |_: &T| protocol::open(target).map_err(Error::server("cannot open a session"));
+    // A file has one writer: the others would wait for it, and be refused after a while.
+    if let Endpoint::File(_) = target.endpoint {
+        return items.iter().map(|item| work(open(item)?.as_mut(), item)).collect();
+    }
     let sessions: Vec<_> = items.iter().map(open).collect::<Result<_, _>>()?;
     let work = &work;
     let results: Vec<_> = thread::scope(|scope| {
@@ -45,4 +49,29 @@ fn all(session: &mut dyn Session, list: &[String]) -> Result<Option<String>, Err
         }
     }
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{
+        sync::atomic::{AtomicU32, Ordering::SeqCst},
+        time::Duration,
+    };
+
+    #[test]
+    fn a_file_has_one_writer_at_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let endpoint = Endpoint::File(folder.path().join("db"));
+        let target = Target { protocol: "sqlite".to_owned(), endpoint, ..Target::null() };
+        let writers = AtomicU32::new(0);
+        let others = each(&target, &[1, 2, 3], |_, _| {
+            let others = writers.fetch_add(1, SeqCst);
+            // Long enough for another thread to come in.
+            thread::sleep(Duration::from_millis(20));
+            writers.fetch_sub(1, SeqCst);
+            Ok(others)
+        });
+        assert_eq!(others.unwrap(), [0, 0, 0]);
+    }
 }

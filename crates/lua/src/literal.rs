@@ -32,6 +32,10 @@ pub(crate) fn text(
 }
 
 fn push(text: &mut Vec<u8>, driver: Driver, argument: &Argument<'_>) {
+    // With that of a negative number, a minus would begin a comment.
+    if text.last() == Some(&b'-') {
+        text.push(b' ');
+    }
     match argument {
         Argument::Null => text.extend_from_slice(b"NULL"),
         Argument::Integer(value) => text.extend_from_slice(value.to_string().as_bytes()),
@@ -67,5 +71,13 @@ mod tests {
         check(Driver::Pgsql, r"f(-1, 'a''\b', NULL)");
         let unbound = text(Driver::Mysql, &["", ""].map(str::to_owned), &[]).unwrap_err();
         assert_eq!(unbound, "the statement has 1 placeholder, and 0 parameters were bound");
+    }
+
+    #[test]
+    fn a_minus_before_a_negative_number_begins_no_comment() {
+        let pieces = ["k = k-", ", r = r+", ""].map(str::to_owned);
+        let arguments = [Argument::Integer(-5), Argument::Real(-0.5)];
+        let text = text(Driver::Pgsql, &pieces, &arguments).unwrap();
+        assert_eq!(String::from_utf8(text).unwrap(), "k = k- -5, r = r+-0.5");
     }
 }

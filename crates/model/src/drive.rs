@@ -38,7 +38,7 @@ pub enum Command {
     /// Has the server publish at once what it counted of each measured connection, where it can.
     Publish,
     /// Creates the secondary indexes of a schema whose load left them out, each timed; copies of a
-    /// table at the same time, each on a connection of its own.
+    /// table at the same time unless they are in a file, each on a connection of its own.
     Index(IndexJob),
     /// Executes lists of statements at the same time, each list on a connection of its own and up
     /// to its first statement that the server refuses.

@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// Creates the indexes of `job` on `target`, where the tables are and the indexes are not: table
-/// after table, the copies of one at the same time, each on a connection of its own with the
-/// server's own settings. The times come in the order of tables, copies and statements. Fails with
-/// the first statement that does; the others of the same table that run end first.
+/// after table, the copies of one at the same time unless they are in a file, each on a connection
+/// of its own with the server's own settings. The times come in the order of tables, copies and
+/// statements. Fails with the first statement that does; the others of the same table that run end
+/// first.
 pub fn index(target: &Target, job: &IndexJob) -> Result<Vec<IndexTime>, Error> {
     let mut times = Vec::new();
     for copies in plan::indexes(&target.protocol, job) {

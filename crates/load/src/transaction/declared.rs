@@ -5,7 +5,7 @@ mod values;
 use super::{Kept, Member, Outcome, Transaction, Work};
 use crate::clock::Clock;
 use crate::program::{Decimal, Every, Op, Program, Statement, TIME_TEXT};
-use crate::wire::{Answer, Client, Failure, FailureKind, Value};
+use crate::wire::{Answer, Client, Failure, FailureKind, Row, Value};
 use ::values::{Random, generator::BRIEF};
 use model::workload::TableChoice;
 
@@ -206,22 +206,57 @@ impl Declared<'_> {
         let answer = match statement.capture {
             None => client.execute()?,
             Some(number) => {
-                let mut rows = 0;
-                client.fetch(&mut |row| {
+                let (mut rows, mut kept) = (0, Ok(()));
+                let answer = client.fetch(&mut |row| {
                     rows += 1;
-                    let found = row.next().filter(|_| rows == 1);
-                    // NULL, such as the least key of an empty table, is 0.
-                    let value = found.and_then(|value| match value {
-                        Value::Null => Some(0),
-                        value => value.integer(),
-                    });
-                    value.into_iter().for_each(|value| self.kept.set(number, value));
-                })?
+                    if rows == 1 {
+                        kept = captured(row).map(|value| self.kept.set(number, value));
+                    }
+                })?;
+                kept?;
+                answer
             }
         };
         if let Some((number, by)) = statement.advance {
             self.kept.add(number, by);
         }
         Ok(answer)
+    }
+}
+
+/// The first value of a row. NULL, such as the least key of an empty table, is 0.
+fn captured(row: &mut dyn Row) -> Result<i64, Failure> {
+    let found = row.next().and_then(|value| match value {
+        Value::Null => Some(0),
+        value => value.integer(),
+    });
+    found.ok_or_else(|| Failure::own("the value to be captured is no integer: cast it in the SQL"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct One(Option<Value<'static>>);
+
+    impl Row for One {
+        fn next(&mut self) -> Option<Value<'_>> {
+            self.0.take()
+        }
+    }
+
+    #[test]
+    fn what_is_captured_is_an_integer_or_refused() {
+        let check = |value: Option<Value<'static>>, expected: Option<i64>| {
+            assert_eq!(captured(&mut One(value)).ok(), expected, "{value:?}");
+        };
+        check(Some(Value::Integer(-7)), Some(-7));
+        check(Some(Value::Null), Some(0));
+        check(Some(Value::Bytes(b"42")), Some(42));
+        check(Some(Value::Real(5.0)), Some(5));
+        check(Some(Value::Real(5.5)), None);
+        check(Some(Value::Bytes(b"2026-01-02")), None);
+        check(Some(Value::Unsigned(u64::MAX)), None);
+        check(None, None);
     }
 }

@@ -15,7 +15,8 @@ use std::{
 
 /// Bytes read at once; a longer answer takes several reads.
 const INPUT_BYTES: usize = 64 * 1024;
-/// Longest unit of an answer that is taken after the login: a row that somebody looks at.
+/// Longest unit of an answer that is taken after the login: a row that somebody looks at, or the
+/// whole answer to a script.
 const INPUT_BYTES_MAX: usize = 1 << 30;
 
 /// How long an address of the network may take to answer.
@@ -74,7 +75,8 @@ impl Channel {
             Ok(channel)
         });
         limited.map_err(|error| {
-            Failure::lost(format!("cannot connect to `{address}`: {error}; is the server up?"))
+            let remedy = remedy(&error);
+            Failure::lost(format!("cannot connect to `{address}`: {error}; {remedy}"))
         })
     }
 
@@ -119,7 +121,10 @@ impl Channel {
             return Err(Failure::own("connections of scripts are not encrypted: leave TLS out"));
         }
         let socket = self.socket.try_clone();
-        let socket = socket.map_err(|error| Failure::lost(format!("no second file: {error}")))?;
+        let socket = socket.map_err(|error| {
+            let remedy = remedy(&error);
+            Failure::lost(format!("a script cannot use the connection: {error}; {remedy}"))
+        })?;
         Ok(Self { is_local: self.is_local, limit: self.limit, ..Self::new(socket) })
     }
 
@@ -243,11 +248,23 @@ impl Channel {
     #[cold]
     fn grow(&mut self) -> Result<(), Failure> {
         if self.input.len() >= self.limit {
-            return Err(Failure::lost("the server sent a malformed answer: a part is too long"));
+            return Err(Failure::lost(match self.limit {
+                INPUT_BYTES_MAX => "an answer is too long, 1 GiB or more: select less of it",
+                _ => "the server sent a malformed answer: a part is too long",
+            }));
         }
         self.input.resize(2 * self.input.len(), 0);
         self.full = self.input.len();
         Ok(())
+    }
+}
+
+/// What to look at where a connection cannot be opened.
+fn remedy(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EMFILE) => "raise the hard limit of `ulimit -n`",
+        Some(libc::EACCES) => "may this user use the socket?",
+        _ => "is the server up?",
     }
 }
 
@@ -342,6 +359,16 @@ mod tests {
         assert!(silent.message().starts_with("no answer to the login in 60 s"), "{silent:?}");
         channel.end_login().unwrap();
         assert_eq!(channel.socket.read_timeout().unwrap(), None);
+    }
+
+    #[test]
+    fn the_remedy_is_that_of_the_error() {
+        let check = |code, expected: &str| {
+            assert_eq!(remedy(&io::Error::from_raw_os_error(code)), expected, "{code}");
+        };
+        check(libc::EMFILE, "raise the hard limit of `ulimit -n`");
+        check(libc::EACCES, "may this user use the socket?");
+        check(libc::ECONNREFUSED, "is the server up?");
     }
 
     #[test]

@@ -9,7 +9,7 @@ pub trait Dialog: Send {
     fn query(&mut self, sql: &[u8]) -> Result<Told, Failure>;
 
     /// Adds a statement with `?` for each of its arguments; returns its number, by which it is
-    /// meant until it is closed.
+    /// meant until it is closed. Another one may have the number then.
     fn prepare(&mut self, sql: &str) -> Result<usize, Failure>;
 
     /// Says what the arguments of a statement will be: before its first execution.
@@ -59,4 +59,65 @@ pub enum Argument<'a> {
     Real(f64),
     /// A text.
     Text(&'a [u8]),
+}
+
+/// The statements of a connection by their numbers. That of a closed one is given again: a program
+/// may prepare one for each of its transactions.
+pub(crate) struct Numbered<T>(Vec<Option<T>>);
+
+impl<T> Numbered<T> {
+    /// No statements.
+    pub(crate) fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Adds a statement; its number.
+    pub(crate) fn add(&mut self, statement: T) -> usize {
+        match self.0.iter().position(Option::is_none) {
+            Some(free) => {
+                self.0[free] = Some(statement);
+                free
+            }
+            None => {
+                self.0.push(Some(statement));
+                self.0.len() - 1
+            }
+        }
+    }
+
+    /// The statement with this number, if there is one.
+    pub(crate) fn get(&self, number: usize) -> Option<&T> {
+        self.0.get(number)?.as_ref()
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn get_mut(&mut self, number: usize) -> Option<&mut T> {
+        self.0.get_mut(number)?.as_mut()
+    }
+
+    /// The same, which is expected to be there.
+    pub(crate) fn known(&mut self, number: usize) -> Result<&mut T, Failure> {
+        self.get_mut(number).ok_or_else(|| Failure::own("the prepared statement is closed"))
+    }
+
+    /// Takes the statement with this number away.
+    pub(crate) fn close(&mut self, number: usize) -> Option<T> {
+        self.0.get_mut(number)?.take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_a_closed_statement_is_given_again() {
+        let mut statements = Numbered::new();
+        assert_eq!(["a", "b", "c"].map(|one| statements.add(one)), [0, 1, 2]);
+        assert_eq!((statements.close(1), statements.close(1)), (Some("b"), None));
+        let closed = statements.known(1).unwrap_err();
+        assert_eq!(closed.message(), "the prepared statement is closed");
+        assert_eq!(["d", "e"].map(|one| statements.add(one)), [1, 3]);
+        assert_eq!((statements.get(1), statements.get(4)), (Some(&"d"), None));
+    }
 }

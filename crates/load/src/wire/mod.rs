@@ -18,6 +18,7 @@ pub(crate) mod tunnel;
 pub(crate) mod vector;
 
 pub use client::{Answer, Client};
+pub(crate) use dialog::Numbered;
 pub use dialog::{Argument, Dialog, Kind, Told};
 pub use failure::{Failure, FailureKind};
 pub use pieces::Draft;

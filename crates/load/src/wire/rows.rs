@@ -15,14 +15,20 @@ pub enum Value<'a> {
     Bytes(&'a [u8]),
 }
 
+/// Below this, a number with a fraction is the very integer that the server had.
+const WHOLE_MAX: f64 = (1_u64 << 53) as f64;
+
 impl Value<'_> {
-    /// The value as an integer, also where it is written as a text; `None` for NULL and for what is
-    /// no integer.
+    /// The value as an integer, also where it is written as a text or has a fraction of 0; `None`
+    /// for NULL and for what is no integer.
     #[inline]
     pub fn integer(&self) -> Option<i64> {
         match self {
             Self::Integer(value) => Some(*value),
             Self::Bytes(text) => std::str::from_utf8(text).ok()?.parse().ok(),
+            Self::Real(value) if value.fract() == 0.0 && value.abs() < WHOLE_MAX => {
+                Some(*value as i64)
+            }
             Self::Null | Self::Unsigned(_) | Self::Real(_) => None,
         }
     }

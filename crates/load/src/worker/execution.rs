@@ -252,14 +252,13 @@ impl<'a, T: Transaction> Execution<'a, T> {
             tally.error(&failure);
             tally.recorder.series.error(self.now);
         }
-        if self.program.ops[self.op].transaction {
-            if let Err(failure) = client.rollback() {
-                self.failure = Some(failure);
-                return State::Failed;
-            }
-            // What is taken back is not what the operation changed.
-            self.rows_changed_before = tally.rows_changed;
+        if self.program.ops[self.op].transaction
+            && let Err(failure) = client.rollback()
+        {
+            self.failure = Some(failure);
+            return State::Failed;
         }
+        self.take_back(tally);
         // Waits for locks could otherwise go on for hours.
         if self.pairing.is_over(self.now, self.deadline, tally.succeeded) {
             self.rows(tally);
@@ -272,8 +271,16 @@ impl<'a, T: Transaction> Execution<'a, T> {
         State::Executing
     }
 
+    /// What a transaction takes back is not what the operation changed.
+    fn take_back(&mut self, tally: &Tally) {
+        if self.program.ops[self.op].transaction {
+            self.rows_changed_before = tally.rows_changed;
+        }
+    }
+
     #[cold]
     fn fail<C: Client>(&mut self, client: &mut C, tally: &mut Tally) -> State {
+        self.take_back(tally);
         self.rows(tally);
         self.attempts = 0;
         self.errors_in_a_row += 1;

@@ -2,10 +2,11 @@
 
 use super::Host;
 use crate::{bulk::Bulk, counters::Counters, literal, settings::Driver, shared::Shared};
-use load::wire::{Argument, Dialog, Failure, Kind, Told, Value as Sql};
+use load::wire::{Argument, Dialog, Failure, FailureKind, Kind, Told, Value as Sql};
 use mlua::{Lua, LuaString, Table, Value};
 use model::sql::pieces;
 use std::{
+    collections::BTreeMap,
     sync::{Arc, atomic::Ordering::Relaxed},
     thread,
     time::Duration,
@@ -16,9 +17,6 @@ use std::{
 /// number, the state and the message.
 pub(super) type Five = (Value, Value, Value, Value, Value);
 
-/// Errors of Postgres after which an event is tried again: deadlock, a key that somebody else
-/// inserted, serialization failure.
-const RESTARTED: [&str; 3] = ["40P01", "23505", "40001"];
 /// MySQL's number of a lost connection, whichever way it was lost.
 const LOST: &str = "2013";
 /// Why a thread of a workload opens no second connection.
@@ -33,8 +31,11 @@ pub(super) struct Connection {
     driver: Driver,
     index: usize,
     dialog: Option<Box<dyn Dialog>>,
-    /// By their numbers, from 1; nothing where a statement was closed or went with its connection.
-    statements: Vec<Option<Statement>>,
+    /// By their numbers, of which none is given twice; without those that were closed or went with
+    /// their connection.
+    statements: BTreeMap<usize, Statement>,
+    /// The last number.
+    prepared: usize,
     bulk: Option<Bulk>,
     lent: Lent,
 }
@@ -75,25 +76,25 @@ impl Connection {
         let index = shared.connections.fetch_add(1, Relaxed);
         let dialog = Some(dial(shared, driver, index)?);
         let shared = Arc::clone(shared);
-        let (statements, bulk, lent) = (Vec::new(), None, Lent::No);
-        Ok(Self { shared, driver, index, dialog, statements, bulk, lent })
+        let (statements, prepared, bulk, lent) = (BTreeMap::new(), 0, None, Lent::No);
+        Ok(Self { shared, driver, index, dialog, statements, prepared, bulk, lent })
     }
 
     /// One that was opened before.
     pub(super) fn lent(shared: &Arc<Shared>, driver: Driver, dialog: Box<dyn Dialog>) -> Self {
         let (shared, dialog) = (Arc::clone(shared), Some(dialog));
-        let (statements, bulk, lent) = (Vec::new(), None, Lent::Yes);
-        Self { shared, driver, index: 0, dialog, statements, bulk, lent }
+        let (statements, prepared, bulk, lent) = (BTreeMap::new(), 0, None, Lent::Yes);
+        Self { shared, driver, index: 0, dialog, statements, prepared, bulk, lent }
     }
 
     pub(super) fn disconnect(&mut self) {
         if let (Lent::Yes, Some(dialog)) = (self.lent, &mut self.dialog) {
-            let mut known = self.statements.iter().flatten().filter_map(Statement::number);
+            let mut known = self.statements.values().filter_map(Statement::number);
             // One that is lost has no statements.
             let _ = known.try_for_each(|number| dialog.close(number));
         }
         self.dialog = None;
-        self.statements.iter_mut().for_each(|statement| *statement = None);
+        self.statements.clear();
     }
 
     /// Opens it anew; its statements are gone.
@@ -121,9 +122,9 @@ impl Connection {
             let pieces = pieces(&sql, self.driver.dialect());
             Form::Text(pieces.into_iter().map(str::to_owned).collect())
         };
-        self.statements.push(Some(Statement { kinds: Vec::new(), form }));
-        let number = self.statements.len();
-        Ok((Value::Integer(number as _), Value::Nil, Value::Nil, Value::Nil, Value::Nil))
+        self.prepared += 1;
+        self.statements.insert(self.prepared, Statement { kinds: Vec::new(), form });
+        Ok((Value::Integer(self.prepared as _), Value::Nil, Value::Nil, Value::Nil, Value::Nil))
     }
 
     pub(super) fn bind(
@@ -139,7 +140,7 @@ impl Connection {
             _ => Kind::Text,
         });
         let kinds: Vec<Kind> = kinds.collect();
-        let known = self.statement(statement)?;
+        let known = self.statements.get_mut(&statement).ok_or_else(gone)?;
         known.kinds.clone_from(&kinds);
         let number = known.number();
         let bound = match number {
@@ -161,8 +162,7 @@ impl Connection {
         statement: usize,
         values: &[Value],
     ) -> mlua::Result<Five> {
-        let known = statement.checked_sub(1).and_then(|at| self.statements.get(at)?.as_ref());
-        let known = known.ok_or_else(gone)?;
+        let known = self.statements.get(&statement).ok_or_else(gone)?;
         let texts = values.iter().map(|value| value.as_string().map(LuaString::as_bytes));
         let texts: Vec<_> = texts.collect();
         let arguments: Result<Vec<Argument<'_>>, mlua::Error> = values
@@ -208,8 +208,7 @@ impl Connection {
 
     /// Forgets a statement; whether the server was told.
     pub(super) fn close(&mut self, statement: usize) -> bool {
-        let place = statement.checked_sub(1).and_then(|at| self.statements.get_mut(at));
-        let number = place.and_then(Option::take).and_then(|known| known.number());
+        let number = self.statements.remove(&statement).and_then(|known| known.number());
         let (Some(number), Some(dialog)) = (number, &mut self.dialog) else { return false };
         // A connection that is lost tells so at its next statement.
         let _ = dialog.close(number);
@@ -242,11 +241,6 @@ impl Connection {
 
     fn dialog(&mut self) -> Result<&mut Box<dyn Dialog>, Failure> {
         self.dialog.as_mut().ok_or_else(disconnected)
-    }
-
-    fn statement(&mut self, number: usize) -> mlua::Result<&mut Statement> {
-        let found = number.checked_sub(1).and_then(|at| self.statements.get_mut(at)?.as_mut());
-        found.ok_or_else(gone)
     }
 
     fn counted(
@@ -285,7 +279,7 @@ impl Connection {
                 let server_s = failure.is_lost() || code.parse::<u32>().is_ok();
                 server_s && ignored.iter().any(|one| one == code || one == "all")
             }
-            Driver::Pgsql => RESTARTED.contains(&code),
+            Driver::Pgsql => failure.kind() == FailureKind::Retry,
         };
         let ignorable = ignorable && !(failure.is_lost() && self.lent == Lent::Yes);
         if ignorable && failure.is_lost() {

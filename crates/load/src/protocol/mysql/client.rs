@@ -5,7 +5,7 @@
 //! server does not prepare (BEGIN, error 1295) are sent as text, as sysbench does too.
 
 use super::{
-    COM_QUERY, Connection,
+    COM_QUERY, Connection, UNSUPPORTED_PREPARE,
     execution::{self, Binary},
     reply::{Reply, RowFormat},
     row::{Column, Described},
@@ -18,8 +18,6 @@ use crate::wire::{
 };
 use model::{drive::Target, workload::Mode};
 
-/// The server does not prepare this kind of statement.
-const UNSUPPORTED_PREPARE: &str = "1295";
 /// Head of the packet of a text.
 const TEXT_HEAD: [u8; 5] = [0, 0, 0, 0, COM_QUERY];
 

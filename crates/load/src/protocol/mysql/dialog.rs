@@ -4,17 +4,15 @@
 //! understood when somebody asks for them.
 
 use super::{
-    COM_QUERY, Connection, Prepared,
+    COM_QUERY, Connection, Prepared, UNSUPPORTED_PREPARE,
     execution::{self, Binary, NULLS, TYPE_LONGLONG, TYPE_VAR_STRING},
     packet::{CONTINUED, HEAD},
     reply::{self, Definitions, EOF_BELOW, LOCAL_FILE, MORE_RESULTS},
     row::{BinaryRow, Described, TextRow},
 };
-use crate::wire::{Argument, Dialog, Failure, Kind, Row, Told, Value, encoder::Format};
+use crate::wire::{Argument, Dialog, Failure, Kind, Numbered, Row, Told, Value, encoder::Format};
 use model::drive::Target;
 
-/// The server does not prepare this kind of statement.
-const UNSUPPORTED_PREPARE: &str = "1295";
 const TYPE_DOUBLE: [u8; 2] = [5, 0];
 
 pub(super) fn open(target: &Target) -> Result<Box<dyn Dialog>, Failure> {
@@ -23,13 +21,13 @@ pub(super) fn open(target: &Target) -> Result<Box<dyn Dialog>, Failure> {
 
 /// A dialog on a connection that is open.
 pub(super) fn on(connection: Connection) -> Box<dyn Dialog> {
-    Box::new(MysqlDialog { connection, statements: Vec::new(), answer: Scan::new(0), from: None })
+    let (statements, answer) = (Numbered::new(), Scan::new(0));
+    Box::new(MysqlDialog { connection, statements, answer, from: None })
 }
 
 struct MysqlDialog {
     connection: Connection,
-    /// By their numbers; `None` where one was closed.
-    statements: Vec<Option<Statement>>,
+    statements: Numbered<Statement>,
     /// The last answer, and up to where its rows were handed out.
     answer: Scan,
     /// The prepared statement that the last answer belongs to.
@@ -67,19 +65,18 @@ impl Dialog for MysqlDialog {
         if let Some(Prepared { id, parameters, .. }) = &prepared {
             execution::head(&mut packet, *id, usize::from(*parameters), 1);
         }
-        self.statements.push(Some(Statement {
+        Ok(self.statements.add(Statement {
             prepared,
             sql: sql.to_owned(),
             kinds: Vec::new(),
             head: packet.len(),
             packet,
             told_types: false,
-        }));
-        Ok(self.statements.len() - 1)
+        }))
     }
 
     fn bind(&mut self, statement: usize, kinds: &[Kind]) -> Result<(), Failure> {
-        let statement = known(&mut self.statements, statement)?;
+        let statement = self.statements.known(statement)?;
         let wanted = statement.prepared.as_ref().map_or(0, |one| usize::from(one.parameters));
         if wanted != kinds.len() {
             return Err(Failure::own(format!(
@@ -94,7 +91,7 @@ impl Dialog for MysqlDialog {
 
     fn execute(&mut self, number: usize, arguments: &[Argument<'_>]) -> Result<Told, Failure> {
         self.begin(Some(number));
-        let statement = known(&mut self.statements, number)?;
+        let statement = self.statements.known(number)?;
         if statement.prepared.is_none() {
             self.from = None;
             self.connection.packets.command(COM_QUERY, statement.sql.as_bytes())?;
@@ -107,15 +104,13 @@ impl Dialog for MysqlDialog {
 
     fn close(&mut self, number: usize) -> Result<(), Failure> {
         self.begin(None);
-        let Some(statement) = self.statements.get_mut(number).and_then(Option::take) else {
-            return Ok(());
-        };
-        statement.prepared.map_or(Ok(()), |one| self.connection.close(one.id))
+        let prepared = self.statements.close(number).and_then(|statement| statement.prepared);
+        prepared.map_or(Ok(()), |one| self.connection.close(one.id))
     }
 
     fn next_row(&mut self, take: &mut dyn FnMut(Value<'_>)) -> Result<bool, Failure> {
         let statements = &self.statements;
-        let prepared = self.from.and_then(|number| statements.get(number)?.as_ref());
+        let prepared = self.from.and_then(|number| statements.get(number));
         let prepared = prepared.and_then(|statement| statement.prepared.as_ref());
         let bytes = self.connection.packets.channel.unread();
         let Some(body) = self.answer.next_row(bytes) else { return Ok(false) };
@@ -131,12 +126,6 @@ impl Dialog for MysqlDialog {
             None => hand(&mut TextRow(body)),
         }
     }
-}
-
-fn known(all: &mut [Option<Statement>], number: usize) -> Result<&mut Statement, Failure> {
-    all.get_mut(number)
-        .and_then(Option::as_mut)
-        .ok_or_else(|| Failure::own("the prepared statement is closed"))
 }
 
 impl Statement {
@@ -192,7 +181,7 @@ impl MysqlDialog {
     fn read(&mut self) -> Result<Told, Failure> {
         let Connection { definitions, definition_texts: texts, .. } = self.connection;
         let channel = &mut self.connection.packets.channel;
-        let statement = self.from.and_then(|number| self.statements.get_mut(number)?.as_mut());
+        let statement = self.from.and_then(|number| self.statements.get_mut(number));
         let prepared = statement.and_then(|statement| statement.prepared.as_mut());
         let columns = prepared.map(|prepared| &mut prepared.columns);
         let mut told = columns.map(|columns| Described { columns, texts });

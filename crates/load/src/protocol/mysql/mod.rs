@@ -27,6 +27,9 @@ const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
 const COM_STMT_CLOSE: u8 = 0x19;
+/// The server does not prepare this kind of statement.
+const UNSUPPORTED_PREPARE: &str = "1295";
+
 /// A connected and authenticated connection, of a client or a session.
 pub(super) struct Connection {
     packets: Packets,

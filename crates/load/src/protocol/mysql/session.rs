@@ -123,7 +123,10 @@ impl Connection {
             }
         }
         self.packets.write(&[])?;
-        Ok(self.answer()?.changed)
+        let stored = self.answer()?.changed;
+        // With `autocommit = 0` they are stored only now.
+        self.execute("COMMIT")?;
+        Ok(stored)
     }
 }
 

@@ -132,8 +132,7 @@ impl Client for Postgres {
 
     /// Else a session publishes once a second at most; before 15 it cannot be asked.
     fn publish(&mut self) -> Result<(), Failure> {
-        let major = self.connection.server_version.split('.').next();
-        match major.and_then(|word| word.trim().parse::<u32>().ok()) {
+        match major(&self.connection.server_version) {
             Some(15..) => self.connection.execute("SELECT pg_stat_force_next_flush()").map(drop),
             _ => Ok(()),
         }
@@ -159,5 +158,27 @@ impl Postgres {
             }
         };
         sent.map_err(|failure| self.connection.farewell(failure))
+    }
+}
+
+/// The first number of a version, such as `18.1`, `19devel` or `19beta1`.
+fn major(version: &str) -> Option<u32> {
+    version.split(|next: char| !next.is_ascii_digit()).next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_that_is_not_released_has_its_number_too() {
+        let check = |version: &str, expected| assert_eq!(major(version), expected, "{version}");
+        check("18.1", Some(18));
+        check("15.4 (Debian 15.4-1)", Some(15));
+        check("9.6.24", Some(9));
+        check("19devel", Some(19));
+        check("19beta1", Some(19));
+        check("devel", None);
+        check("", None);
     }
 }

@@ -8,7 +8,7 @@ use super::{
     Connection, message,
     reply::{self, DataRow},
 };
-use crate::wire::{Argument, Dialog, Failure, Kind, Row, Told, Value};
+use crate::wire::{Argument, Dialog, Failure, Kind, Numbered, Row, Told, Value};
 use model::{drive::Target, number::counted, sql::pieces};
 
 const OID_INT8: u32 = 20;
@@ -21,14 +21,13 @@ pub(super) fn open(target: &Target) -> Result<Box<dyn Dialog>, Failure> {
 
 /// A dialog on a connection that is open.
 pub(super) fn on(connection: Connection) -> Box<dyn Dialog> {
-    let answer = Scan::default();
-    Box::new(PostgresDialog { connection, statements: Vec::new(), answer })
+    let (statements, answer) = (Numbered::new(), Scan::default());
+    Box::new(PostgresDialog { connection, statements, answer })
 }
 
 struct PostgresDialog {
     connection: Connection,
-    /// By their numbers; `None` where one was closed.
-    statements: Vec<Option<Statement>>,
+    statements: Numbered<Statement>,
     /// The last answer, and up to where its rows were handed out.
     answer: Scan,
 }
@@ -62,17 +61,18 @@ impl Dialog for PostgresDialog {
         let sql = sql.to_owned();
         // Others are sent with the kinds of their parameters, known when these are bound.
         let is_known = pieces(&sql, "postgres").len() == 1;
-        self.statements.push(Some(Statement { sql, bound: None, messages: Vec::new(), head: 0 }));
-        let number = self.statements.len() - 1;
-        if is_known {
-            self.bind(number, &[])?;
+        let statement = Statement { sql, bound: None, messages: Vec::new(), head: 0 };
+        let number = self.statements.add(statement);
+        if is_known && let Err(failure) = self.bind(number, &[]) {
+            self.statements.close(number);
+            return Err(failure);
         }
         Ok(number)
     }
 
     fn bind(&mut self, number: usize, kinds: &[Kind]) -> Result<(), Failure> {
         self.begin();
-        let statement = known(&mut self.statements, number)?;
+        let statement = self.statements.known(number)?;
         let text = numbered(&statement.sql, kinds.len())?;
         let mut out = Vec::new();
         if statement.bound.take().is_some() {
@@ -91,18 +91,18 @@ impl Dialog for PostgresDialog {
 
     fn execute(&mut self, number: usize, arguments: &[Argument<'_>]) -> Result<Told, Failure> {
         self.begin();
-        let statement = known(&mut self.statements, number)?;
+        let statement = self.statements.known(number)?;
         statement.encode(arguments)?;
         let messages = std::mem::take(&mut statement.messages);
         let sent = self.send(&messages);
-        known(&mut self.statements, number)?.messages = messages;
+        self.statements.known(number)?.messages = messages;
         sent?;
         self.read()
     }
 
     fn close(&mut self, number: usize) -> Result<(), Failure> {
         self.begin();
-        match self.statements.get_mut(number).and_then(Option::take) {
+        match self.statements.close(number) {
             Some(Statement { bound: Some(_), .. }) => {
                 self.connection.channel.send(&message::close(number))?;
                 self.connection.answer().map(drop)
@@ -121,12 +121,6 @@ impl Dialog for PostgresDialog {
         }
         Ok(true)
     }
-}
-
-fn known(all: &mut [Option<Statement>], number: usize) -> Result<&mut Statement, Failure> {
-    all.get_mut(number)
-        .and_then(Option::as_mut)
-        .ok_or_else(|| Failure::own("the prepared statement is closed"))
 }
 
 /// The text with `$1` and so on.

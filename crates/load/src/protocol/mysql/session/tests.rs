@@ -149,3 +149,20 @@ fn a_statement_with_all_placeholders_that_there_can_be_is_read_to_its_end() {
     assert_eq!(connection.packets.read().unwrap(), [9], "nothing more may be taken");
     sender.join().unwrap();
 }
+
+#[test]
+fn rows_of_a_file_are_committed() {
+    struct Nothing;
+
+    impl RowSource for Nothing {
+        fn next_row(&mut self, _: &mut dyn crate::wire::RowSink) -> bool {
+            false
+        }
+    }
+
+    let ok = |changed: u8| vec![0, changed, 0, 2, 0, 0, 0];
+    let mut connection = connection(&[b"\xfbrows".to_vec(), ok(7), ok(0), vec![9]]);
+    let into = Destination { table: "t", columns: &["c".to_owned()], ascii: true };
+    assert_eq!(connection.load_data(&into, &mut Nothing).unwrap(), 7);
+    assert_eq!(connection.packets.read().unwrap(), [9], "the answer to COMMIT is taken");
+}

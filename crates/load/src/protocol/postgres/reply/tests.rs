@@ -160,6 +160,12 @@ fn captured_values_are_read_by_type() {
     check(&answer(25, b"42"), binary, Ok((1, 0, Some(42))));
     check(&answer(23, b"1234"), Capture::Text, Ok((1, 0, Some(1234))));
     check(&answer(25, b"no"), binary, Ok((1, 0, None)));
+    check(&answer(701, &(-5.0_f64).to_be_bytes()), binary, Ok((1, 0, Some(-5))));
+    check(&answer(701, &5.5_f64.to_be_bytes()), binary, Ok((1, 0, None)));
+    check(&answer(701, &1e18_f64.to_be_bytes()), binary, Ok((1, 0, None)));
+    // The sum of a `bigint`.
+    let sum = [0, 2, 0, 1, 0, 0, 0, 0, 0, 1, 0x09, 0x29];
+    check(&answer(1700, &sum), binary, Ok((1, 0, Some(12_345))));
     let null = b"\0\x01\xff\xff\xff\xff";
     let columns = columns(20);
     let bytes = messages(&[(b'T', &columns), (b'D', null), (b'C', b"SELECT 1\0"), READY]);

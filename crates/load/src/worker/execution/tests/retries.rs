@@ -46,19 +46,22 @@ fn nothing_is_attempted_again_after_the_end() {
 
 #[test]
 fn rows_that_were_rolled_back_are_not_those_of_the_operation() {
-    let changed = |transaction| {
+    let changed = |kind, transaction| {
         let statements = || vec![statement("A", vec![]), statement("B", vec![])];
         let named = |name: &str| ModelOp { transaction, ..op(name, statements()) };
-        let failures = vec![(4, FailureKind::Retry)];
+        let failures = vec![(4, kind)];
         let mut client = Scripted { failures, ..Scripted::default() };
         let mut clock = FakeClock { now: 0, step: 1000 };
         let both = assignment(vec![named("a"), named("b")], 1);
         let tally = executed(&both, &closed(2), &mut client, &mut clock);
-        assert_eq!(tally.retries, 1);
+        assert_eq!(tally.retries + tally.failed, 1);
         tally.recorder.details.iter().map(|one| one.rows_changed).sum::<u64>()
     };
     // Every statement changes a row, BEGIN and COMMIT too: four by each of two operations.
-    assert_eq!(changed(true), 8);
+    assert_eq!(changed(FailureKind::Retry, true), 8);
     // Two by each, and the one that a refused attempt had changed.
-    assert_eq!(changed(false), 5);
+    assert_eq!(changed(FailureKind::Retry, false), 5);
+    // The same of an operation that is given up: only the other one has changed anything.
+    assert_eq!(changed(FailureKind::Statement, true), 4);
+    assert_eq!(changed(FailureKind::Statement, false), 3);
 }
