@@ -3,7 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use archive::{Fault, File, FileHead, Found, Scene, import};
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 fn data(name: &str) -> Vec<u8> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
@@ -215,8 +218,34 @@ fn output_of_pgbench_is_read() {
     check(
         "pgbench-old.txt",
         "pgbench",
-        &[("s1 pgbench-old 2 ops_per_second", 726.811975, "726.811975")],
+        &[
+            ("s1 pgbench-old 2 ops_per_second", 726.811975, "726.811975"),
+            ("s1 pgbench-old 2 latency_us_mean", 2752.0, "2.752"),
+        ],
     );
+    check(
+        "pgbench-18.txt",
+        "pgbench",
+        &[
+            ("s1 pgbench-18 4 ops_per_second", 12832.788929, "12832.788929"),
+            ("s1 pgbench-18 script 1 4 ops_per_second", 11559.84043, "11559.840430"),
+            ("s1 pgbench-18 script 1 4 errors_per_op", 2.0 / 115594.0, ""),
+            ("s1 pgbench-18 script 2 4 latency_us_mean", 1646.0, "1.646"),
+        ],
+    );
+}
+
+#[test]
+fn a_script_of_pgbench_without_transactions_is_left_out() {
+    let text = String::from_utf8(data("pgbench-18.txt")).unwrap();
+    let (before, _) = text.split_once(" - 12718 ").unwrap();
+    let text = format!("{before} - 0 transactions (0.0% of total)\n");
+    let (_, found) = found("pgbench-18.txt", text.as_bytes()).unwrap();
+    let [warning] = found.warnings.as_slice() else { panic!("{:?}", found.warnings) };
+    assert!(warning.reason.contains("no transactions"), "{}", warning.reason);
+    let phases: BTreeSet<&str> =
+        found.values.iter().map(|value| value.cell.phase.as_str()).collect();
+    assert_eq!(phases.len(), 2, "all scripts together, and the first one: {phases:?}");
 }
 
 #[test]
