@@ -203,6 +203,20 @@ fn a_size_that_no_process_tells_is_not_invented() {
 }
 
 #[test]
+fn reports_that_leave_out_an_idle_device_are_told() {
+    let text = String::from_utf8(data("iostat.txt")).unwrap();
+    let idle: Vec<&str> = text.lines().filter(|line| line.contains("Device")).collect();
+    let warned = |reports: usize| {
+        let text = text.clone() + &format!("{}\n\n", idle[0]).repeat(reports);
+        let (_, found) = found("iostat.txt", text.as_bytes()).unwrap();
+        found.warnings.into_iter().map(|fault| fault.reason).collect::<Vec<_>>()
+    };
+    assert_eq!(warned(1), Vec::<String>::new(), "the last report may be cut");
+    let [reason]: [String; 1] = warned(2).try_into().unwrap();
+    assert!(reason.starts_with("only 2 of 4 reports hold `md1`"), "{reason}");
+}
+
+#[test]
 fn output_of_pgbench_is_read() {
     check(
         "pgbench.txt",
