@@ -130,8 +130,9 @@ impl Reader {
         self.check(line)?;
         let (number, name) = script.split_once(": ").unwrap_or((script, ""));
         let mut cell = self.cell;
-        let phase = cell.phase.split(" script ").next().unwrap_or_default().to_owned();
-        cell.phase = format!("{phase} script {number}");
+        let part = format!(" script {number}");
+        cell.phase = format!("{}{part}", cell.whole_phase());
+        cell.part = part;
         cell.workload = name_of(name);
         // The transactions of a script stand in a line of their own.
         Ok(Self { cell, rated: false, processed: None, seconds: None, connecting: 0.0 })
