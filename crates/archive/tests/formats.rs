@@ -203,6 +203,17 @@ fn a_size_that_no_process_tells_is_not_invented() {
 }
 
 #[test]
+fn a_report_has_its_threads_whatever_is_before_it() {
+    let eight = String::from_utf8(data("sysbench-1.0.txt")).unwrap();
+    let sixteen = eight.replace("Number of threads: 8", "Number of threads: 16");
+    let text = eight + &"Dropping table 'sbtest1'...\n".repeat(300) + &sixteen;
+    let (_, found) = found("sysbench-1.0.txt", text.as_bytes()).unwrap();
+    let clients: BTreeSet<Option<u32>> =
+        found.values.iter().map(|value| value.cell.clients).collect();
+    assert_eq!(clients, BTreeSet::from([Some(8), Some(16)]));
+}
+
+#[test]
 fn reports_that_leave_out_an_idle_device_are_told() {
     let text = String::from_utf8(data("iostat.txt")).unwrap();
     let idle: Vec<&str> = text.lines().filter(|line| line.contains("Device")).collect();
