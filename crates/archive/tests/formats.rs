@@ -322,7 +322,9 @@ fn reports_of_pgbench_behind_each_other_are_repetitions_with_their_conditions() 
     let rates: Vec<_> = found.values.iter().filter(|v| v.metric == "ops_per_second").collect();
     let reports: Vec<u32> = rates.iter().map(|v| v.cell.report).collect();
     assert_eq!(reports, [0, 1]);
-    assert!(rates.iter().all(|value| value.cell.levels.contains_key("query-mode")));
+    for (key, level) in [("query-mode", "simple"), ("transaction-type", "TPC-B (sort of)")] {
+        assert!(rates.iter().all(|value| value.cell.levels[key] == level), "{key}");
+    }
 }
 
 #[test]

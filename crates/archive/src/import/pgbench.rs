@@ -6,9 +6,12 @@ use crate::{Cell, Fault, File, FileHead, Found, Line, names, number, repetition:
 const TYPE: &str = "transaction type: ";
 const SCRIPT: &str = "SQL script ";
 
-/// Lines that say how a test was executed, and the level that a cell has of them.
-pub(crate) const CONDITIONS: [(&str, &str); 2] =
-    [("scaling factor", "scale"), ("query mode", "query-mode")];
+/// Lines that say what a test executed and how, and the level that a cell has of them.
+pub(crate) const CONDITIONS: [(&str, &str); 3] = [
+    ("transaction type", "transaction-type"),
+    ("scaling factor", "scale"),
+    ("query mode", "query-mode"),
+];
 
 /// What clients say that end before the test does, and pgbench then, since version 11.
 const FAILED: [&str; 3] = [" aborted in ", " aborted while ", "Run was aborted"];
