@@ -5,7 +5,7 @@ use crate::{
     args::{Color, CountsArgs, ExperimentArgs, MeasuringArgs, QUICKSTART, Unset},
     comparison, count, credentials,
     exit::Code,
-    noise,
+    noise::{self, BankChoice},
     progress::Terminal,
     signals, talk,
     versions::HostVersions,
@@ -81,7 +81,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     };
     let file = results.dir().join(noise::BANK);
     // Each run draws other operations than all before it.
-    let known = Bank::read(&file)?.map_or(0, |bank| bank.runs.len());
+    let read = || BankChoice::OfResults.read(results.dir());
+    let known = read()?.map_or(0, |bank| bank.runs.len());
     draft.experiment.seed = draft.experiment.seed.wrapping_add(known as u64);
     for index in 1..=arguments.runs {
         draft.experiment.seed = draft.experiment.seed.wrapping_add(1);
@@ -100,7 +101,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
             Bank::append(&file, &run)?;
         }
     }
-    let bank = Bank::read(&file)?.context("the bank that was written is gone")?;
+    let bank = read()?.context("the bank that was written is gone")?;
     talk::say(&format!("the bank is {}", file.display()));
     let host = HostClass::of(&probe::environment(&places.root));
     talk::data(&noise::table(&bank, &host, Color::screen(matches)))?;

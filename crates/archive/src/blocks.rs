@@ -1,6 +1,7 @@
 //! Repetitions of a test become the blocks of one.
 
 use crate::{
+    Cell,
     assemble::{Cells, Kept, Key},
     repetition::{self, Repeated},
     step,
@@ -24,14 +25,16 @@ pub(crate) fn take_numbers(all: &mut [Kept]) {
         .collect();
     let repeated = if left.len() > 1 { repeated } else { Repeated::new() };
     // What one variant repeats, another one may have done once.
-    let phases = repetition::repeated(&loose().map(|cell| cell.phase.as_str()).collect());
+    let phases = repetition::repeated(&loose().map(Cell::whole_phase).collect());
     for kept in all.iter_mut().filter(|kept| kept.value.cell.is_loose) {
         let cell = &mut kept.value.cell;
-        let phase = phases.get(&cell.phase).cloned();
+        let phase = phases.get(cell.whole_phase()).cloned();
         let subject = repeated.get(&cell.subject).cloned();
         cell.repetition.extend(subject.iter().chain(&phase).map(|(_, number)| *number));
         if let Some((name, _)) = phase {
-            step::fill_unknown(cell, if name.is_empty() { UNNAMED } else { &name });
+            let name = if name.is_empty() { UNNAMED } else { name.as_str() };
+            let phase = format!("{name}{}", cell.part);
+            step::fill_unknown(cell, &phase);
         }
         if let Some((name, _)) = subject {
             cell.subject = name;

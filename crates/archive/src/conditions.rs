@@ -80,6 +80,12 @@ mod tests {
             "pgbench's `query-mode` differs between variants in `read`: `prepared`, `simple`";
         assert_eq!(told, [expected]);
         assert!(option_differences(values[..1].iter()).is_empty());
+        let other = ["<builtin: select only>", "read.sql"].map(|script| {
+            let key = "transaction-type";
+            value(script, &[(key, script)])
+        });
+        let told = option_differences(other.iter());
+        assert!(told[0].starts_with("pgbench's `transaction-type` differs"), "{told:?}");
         let all = values.iter().flat_map(|one| {
             let again = Measurement { phase: "write".into(), ..one.clone() };
             [one.clone(), again]

@@ -58,6 +58,9 @@ pub struct Cell {
     pub subject: String,
     /// Step without its range: `point-query.pre`.
     pub phase: String,
+    /// The end of the phase that says which part of a test it is, and that no name of the user's
+    /// has: ` script 2`. Empty for the whole test.
+    pub part: String,
     /// Workload of the step: `point-query`.
     pub workload: String,
     /// Report group, or empty.
@@ -90,6 +93,11 @@ impl Cell {
     /// somebody else may have the same name.
     pub(crate) fn is_scan(&self) -> bool {
         self.workload == "scan" && !self.is_loose
+    }
+
+    /// The phase without what says which part of a test it is.
+    pub(crate) fn whole_phase(&self) -> &str {
+        self.phase.strip_suffix(self.part.as_str()).unwrap_or(&self.phase)
     }
 }
 

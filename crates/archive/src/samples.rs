@@ -122,7 +122,7 @@ pub fn iostat<'a>(
 ) -> Result<BTreeMap<String, Device>, Fault> {
     let mut devices: BTreeMap<String, Device> = BTreeMap::new();
     let mut columns: Option<([usize; 4], usize)> = None;
-    let mut last = 0;
+    let (mut reports, mut last) = (0, 0);
     for line in lines {
         last = line.number;
         let words: Vec<&str> = line.text.split_whitespace().collect();
@@ -137,6 +137,7 @@ pub fn iostat<'a>(
                 return Err(Fault::new(last, format!("the header lacks one of `{names}`")));
             };
             columns = Some(([reads, read_kib, writes, write_kib], words.len()));
+            reports += 1;
             continue;
         }
         let Some((places, count)) = columns else { continue };
@@ -158,7 +159,20 @@ pub fn iostat<'a>(
     if devices.is_empty() {
         return Err(Fault::new(last, "the capture has no rows of devices"));
     }
+    faults.extend(idle(&devices, reports).map(|reason| Fault::new(last, reason)));
     Ok(devices)
+}
+
+/// What is said of a device that reports leave out while it does nothing. The last one may be cut.
+fn idle(devices: &BTreeMap<String, Device>, reports: u64) -> Option<String> {
+    let name = likely_device(devices)?;
+    let samples = devices.get(name)?.samples;
+    (samples + 1 < reports).then(|| {
+        format!(
+            "only {samples} of {reports} reports hold `{name}`, and its rates are means of these: \
+             too high if `iostat -z` left it out while it was idle; capture without `-z`"
+        )
+    })
 }
 
 /// The device that a server most likely used: an array before its members, then the one with the

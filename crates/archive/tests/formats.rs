@@ -3,7 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use archive::{Fault, File, FileHead, Found, Scene, import};
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 fn data(name: &str) -> Vec<u8> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
@@ -200,6 +203,31 @@ fn a_size_that_no_process_tells_is_not_invented() {
 }
 
 #[test]
+fn a_report_has_its_threads_whatever_is_before_it() {
+    let eight = String::from_utf8(data("sysbench-1.0.txt")).unwrap();
+    let sixteen = eight.replace("Number of threads: 8", "Number of threads: 16");
+    let text = eight + &"Dropping table 'sbtest1'...\n".repeat(300) + &sixteen;
+    let (_, found) = found("sysbench-1.0.txt", text.as_bytes()).unwrap();
+    let clients: BTreeSet<Option<u32>> =
+        found.values.iter().map(|value| value.cell.clients).collect();
+    assert_eq!(clients, BTreeSet::from([Some(8), Some(16)]));
+}
+
+#[test]
+fn reports_that_leave_out_an_idle_device_are_told() {
+    let text = String::from_utf8(data("iostat.txt")).unwrap();
+    let idle: Vec<&str> = text.lines().filter(|line| line.contains("Device")).collect();
+    let warned = |reports: usize| {
+        let text = text.clone() + &format!("{}\n\n", idle[0]).repeat(reports);
+        let (_, found) = found("iostat.txt", text.as_bytes()).unwrap();
+        found.warnings.into_iter().map(|fault| fault.reason).collect::<Vec<_>>()
+    };
+    assert_eq!(warned(1), Vec::<String>::new(), "the last report may be cut");
+    let [reason]: [String; 1] = warned(2).try_into().unwrap();
+    assert!(reason.starts_with("only 2 of 4 reports hold `md1`"), "{reason}");
+}
+
+#[test]
 fn output_of_pgbench_is_read() {
     check(
         "pgbench.txt",
@@ -215,8 +243,34 @@ fn output_of_pgbench_is_read() {
     check(
         "pgbench-old.txt",
         "pgbench",
-        &[("s1 pgbench-old 2 ops_per_second", 726.811975, "726.811975")],
+        &[
+            ("s1 pgbench-old 2 ops_per_second", 726.811975, "726.811975"),
+            ("s1 pgbench-old 2 latency_us_mean", 2752.0, "2.752"),
+        ],
     );
+    check(
+        "pgbench-18.txt",
+        "pgbench",
+        &[
+            ("s1 pgbench-18 4 ops_per_second", 12832.788929, "12832.788929"),
+            ("s1 pgbench-18 script 1 4 ops_per_second", 11559.84043, "11559.840430"),
+            ("s1 pgbench-18 script 1 4 errors_per_op", 2.0 / 115594.0, ""),
+            ("s1 pgbench-18 script 2 4 latency_us_mean", 1646.0, "1.646"),
+        ],
+    );
+}
+
+#[test]
+fn a_script_of_pgbench_without_transactions_is_left_out() {
+    let text = String::from_utf8(data("pgbench-18.txt")).unwrap();
+    let (before, _) = text.split_once(" - 12718 ").unwrap();
+    let text = format!("{before} - 0 transactions (0.0% of total)\n");
+    let (_, found) = found("pgbench-18.txt", text.as_bytes()).unwrap();
+    let [warning] = found.warnings.as_slice() else { panic!("{:?}", found.warnings) };
+    assert!(warning.reason.contains("no transactions"), "{}", warning.reason);
+    let phases: BTreeSet<&str> =
+        found.values.iter().map(|value| value.cell.phase.as_str()).collect();
+    assert_eq!(phases.len(), 2, "all scripts together, and the first one: {phases:?}");
 }
 
 #[test]
@@ -268,7 +322,9 @@ fn reports_of_pgbench_behind_each_other_are_repetitions_with_their_conditions() 
     let rates: Vec<_> = found.values.iter().filter(|v| v.metric == "ops_per_second").collect();
     let reports: Vec<u32> = rates.iter().map(|v| v.cell.report).collect();
     assert_eq!(reports, [0, 1]);
-    assert!(rates.iter().all(|value| value.cell.levels.contains_key("query-mode")));
+    for (key, level) in [("query-mode", "simple"), ("transaction-type", "TPC-B (sort of)")] {
+        assert!(rates.iter().all(|value| value.cell.levels[key] == level), "{key}");
+    }
 }
 
 #[test]

@@ -154,6 +154,26 @@ fn reports_in_one_file_and_in_several_are_paired_in_their_order() {
 }
 
 #[test]
+fn scripts_of_pgbench_are_phases_and_no_repetitions() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pgbench.txt");
+    let check = |files: &[&str], expected: &[&str]| {
+        let folder = tempfile::tempdir().unwrap();
+        for file in files {
+            let file = folder.path().join("mine").join(file);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::copy(&path, file).unwrap();
+        }
+        let imported = import(&[folder.path().join("mine")], &Options::default()).unwrap();
+        assert_eq!(rows(&imported).1, expected, "{files:?}");
+    };
+    check(&["a/t.txt"], &["a t 0", "a t script 1 0", "a t script 2 0"]);
+    let twice = ["a t 0,1", "a t script 1 0,1", "a t script 2 0,1"];
+    check(&["a/t-1.txt", "a/t-2.txt"], &twice);
+    let named = ["a t script 9 0", "a t script 9 script 1 0", "a t script 9 script 2 0"];
+    check(&["a/t script 9.txt"], &named);
+}
+
+#[test]
 fn numbers_of_threads_in_names_are_clients() {
     let folder = tempfile::tempdir().unwrap();
     for (threads, rate) in [(1, 10.0), (8, 80.0), (16, 90.0)] {

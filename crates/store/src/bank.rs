@@ -3,6 +3,7 @@
 use crate::{Error, Result, layout};
 use fs_err as fs;
 use model::bank::{BANK_FORMAT, BankedRun};
+use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use std::{fmt::Write as _, io::Write as _, path::Path};
 
@@ -29,14 +30,14 @@ impl Bank {
     /// prior of some of the runs would be another prior.
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self> {
         let text = String::from_utf8_lossy(bytes);
-        let lines = text.lines().filter(|line| !line.is_empty());
-        let run = |line: &str| {
-            let found: layout::Format = layout::from_json(path, line.as_bytes())?;
+        let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.is_empty());
+        let run = |(number, line): (u32, &str)| {
+            let found: layout::Format = of_line(path, number, line)?;
             if found.format > BANK_FORMAT {
                 let (path, found) = (path.to_owned(), found.format);
                 return Err(Error::Newer { path, found, known: BANK_FORMAT });
             }
-            layout::from_json(path, line.as_bytes())
+            of_line(path, number, line)
         };
         let runs = lines.map(run).collect::<Result<_>>()?;
         let mut sha256 = String::new();
@@ -51,11 +52,26 @@ impl Bank {
     pub fn append(path: &Path, run: &BankedRun) -> Result<()> {
         let mut line = serde_json::to_vec(run).map_err(|error| layout::malformed(path, &error))?;
         line.push(b'\n');
+        // A line that was cut, as on a full disk, is not continued: it alone is lost.
+        let end = fs::read(path).ok().and_then(|bytes| bytes.last().copied());
+        if end.is_some_and(|last| last != b'\n') {
+            line.insert(0, b'\n');
+        }
         let mut file = fs::OpenOptions::new().create(true).append(true).open(path)?;
         // One call, so that two processes do not mix their lines.
         file.write_all(&line)?;
         Ok(file.sync_all()?)
     }
+}
+
+/// What a line of a bank holds; an error says which line it is.
+fn of_line<T: DeserializeOwned>(path: &Path, number: u32, line: &str) -> Result<T> {
+    serde_json::from_str(line).map_err(|error| {
+        let error = error.to_string();
+        // Each line is a text of its own, so that all of them are its line 1.
+        let reason = error.rsplit_once(" at line ").map_or(error.as_str(), |(reason, _)| reason);
+        layout::malformed(path, &format!("line {number}: {reason}"))
+    })
 }
 
 #[cfg(test)]
@@ -114,7 +130,19 @@ mod tests {
             assert!(said.contains("bank.jsonl") && said.contains(expected), "{said}");
         };
         check("{\"format\":2}\n", "has format 2, this dbdyno reads up to 1");
-        check("{\"format\":1}\n", "missing field");
-        check("half a li", "is not readable");
+        check("{\"format\":1}\n", "is not readable: line 1: missing field `run`;");
+        check("\n\nhalf a li", "is not readable: line 3: ");
+    }
+
+    #[test]
+    fn a_line_that_was_cut_takes_no_other_with_it() {
+        let lab = tempfile::tempdir().unwrap();
+        let path = lab.path().join("bank.jsonl");
+        fs::write(&path, "{\"format\":1,\"ru").unwrap();
+        Bank::append(&path, &run("one")).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        let (cut, whole) = text.split_once('\n').unwrap();
+        assert_eq!(cut, "{\"format\":1,\"ru");
+        assert_eq!(Bank::parse(&path, whole.as_bytes()).unwrap().runs, [run("one")]);
     }
 }

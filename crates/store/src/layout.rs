@@ -5,7 +5,7 @@ use fs_err as fs;
 use model::record::RECORD_FORMAT;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{
-    io::Write,
+    io::{ErrorKind, Write},
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
@@ -37,6 +37,9 @@ pub(crate) const COMPLETE: &str = "complete";
 /// Prefix of records that a resumed run set aside.
 pub(crate) const ABORTED: &str = "aborted-";
 
+/// Ending of a file that is about to take the place of another one.
+pub(crate) const NEW: &str = ".new";
+
 /// Creates `path` with rights for its owner alone; its parent must exist.
 pub(crate) fn create_private(path: &Path) -> std::io::Result<()> {
     fs::create_dir(path)?;
@@ -47,20 +50,27 @@ pub(crate) fn create_private(path: &Path) -> std::io::Result<()> {
 pub(crate) fn is_folder(path: &Path) -> std::io::Result<bool> {
     match fs::metadata(path) {
         Ok(found) => Ok(found.is_dir()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
 }
 
 /// [`create_private`] unless `path` exists.
 pub(crate) fn ensure_private(path: &Path) -> std::io::Result<()> {
-    if path.is_dir() { Ok(()) } else { create_private(path) }
+    if path.is_dir() {
+        return Ok(());
+    }
+    match create_private(path) {
+        // Another process was faster.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        created => created,
+    }
 }
 
 /// Writes `path` so that a crash leaves the old content or the new, never a part of it.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
+    name.push(NEW);
     let beside = path.with_file_name(name);
     let mut file = fs::File::create(&beside)?;
     file.write_all(bytes)?;

@@ -1,6 +1,6 @@
 //! Runs that were recorded in another results folder, taken into this one.
 
-use crate::{Error, Result, Results, layout};
+use crate::{Error, Result, Results, layout, run_writer};
 use fs_err as fs;
 use std::path::{Path, PathBuf};
 
@@ -27,9 +27,11 @@ impl Results {
     /// Copies the runs of another folder, and their complete records, that are not here. Nothing
     /// is copied twice, so that this may be repeated while the other folder grows.
     ///
-    /// Fails if another run or record with an identifier of the other folder is here.
+    /// Fails if another run or record with an identifier of the other folder is here, or if another
+    /// process takes runs into this folder.
     pub fn take(&self, other: &Self) -> Result<Taken> {
-        let mut batch = Batch::new(self.dir().join(TAKING))?;
+        let mut batch = Batch::new(self.dir())?;
+        self.set_aside(other)?;
         let mut taken = Taken::default();
         for run in other.runs()? {
             let (from, to) = (run_folder(other, &run.id), run_folder(self, &run.id));
@@ -46,6 +48,21 @@ impl Results {
         batch.finish()?;
         Ok(taken)
     }
+
+    /// Sets aside here what a resumed run has set aside there since it was taken: it measures
+    /// these blocks again.
+    fn set_aside(&self, other: &Self) -> Result<()> {
+        let sign = |record: &Path| fs::read(record.join(layout::COMPLETE)).ok();
+        for record in layout::folders(&other.dir().join(layout::RECORDS))? {
+            let name = layout::stem(&record);
+            let Some(id) = name.strip_prefix(layout::ABORTED) else { continue };
+            let own = self.dir().join(layout::RECORDS).join(id);
+            if sign(&own).is_some_and(|own| sign(&record) == Some(own)) {
+                fs::rename(&own, own.with_file_name(&name))?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Folders that are copied beside their places, become durable together, and then get their names:
@@ -54,14 +71,26 @@ struct Batch {
     beside: PathBuf,
     /// Where the copies belong, by the numbers that they are called beside.
     places: Vec<PathBuf>,
+    /// Nobody else copies there.
+    _lock: fs::File,
 }
 
 impl Batch {
-    fn new(beside: PathBuf) -> Result<Self> {
-        if layout::is_folder(&beside)? {
-            fs::remove_dir_all(&beside)?;
+    /// Removes what a process that was killed left there.
+    fn new(results: &Path) -> Result<Self> {
+        let beside = results.join(TAKING);
+        layout::ensure_private(&beside)?;
+        let lock = run_writer::lock(&beside, TAKING).map_err(|error| match error {
+            Error::Busy { .. } => {
+                let reason = "another process copies runs into it, so wait for its end".to_owned();
+                Error::Unwritable { dir: results.to_owned(), reason }
+            }
+            other => other,
+        })?;
+        for left in layout::folders(&beside)? {
+            fs::remove_dir_all(left)?;
         }
-        Ok(Self { beside, places: Vec::new() })
+        Ok(Self { beside, places: Vec::new(), _lock: lock })
     }
 
     /// Copies a folder unless it is at its place; whether it was not. `sign` is a file of it that
@@ -73,24 +102,21 @@ impl Batch {
             let reason = format!("`{}` has the same identifier", from.display());
             return if same { Ok(false) } else { Err(Error::Malformed { path, reason }) };
         }
-        if self.places.is_empty() {
-            layout::create_private(&self.beside)?;
-        }
         copy(from, &self.beside.join(self.places.len().to_string()))?;
         self.places.push(to.to_owned());
         Ok(true)
     }
 
     fn finish(self) -> Result<()> {
-        if self.places.is_empty() {
-            return Ok(());
+        if !self.places.is_empty() {
+            let handle = fs::File::open(&self.beside)?;
+            rustix::fs::syncfs(handle.file()).map_err(std::io::Error::from)?;
         }
-        let handle = fs::File::open(&self.beside)?;
-        rustix::fs::syncfs(handle.file()).map_err(std::io::Error::from)?;
         for (number, to) in self.places.iter().enumerate() {
             fs::rename(self.beside.join(number.to_string()), to)?;
         }
-        fs::remove_dir(&self.beside)?;
+        // Where it stays, because another process looks into it, the next one removes it.
+        let _ = fs::remove_dir_all(&self.beside);
         let mut folders: Vec<&Path> = self.places.iter().filter_map(|to| to.parent()).collect();
         folders.sort_unstable();
         folders.dedup();
@@ -121,13 +147,16 @@ fn run_folder(results: &Results, run: &str) -> PathBuf {
     results.dir().join(layout::RUNS).join(run)
 }
 
-/// The files of a folder, without the lock of whoever writes it and without links.
+/// The files of a folder, without the lock of whoever writes it, without what is not yet in its
+/// place, and without links.
 fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        if entry.file_type()?.is_file() && entry.file_name() != layout::LOCK {
-            found.push(entry.path());
+        let path = entry.path();
+        let name = layout::stem(&path);
+        if name != layout::LOCK && !name.ends_with(layout::NEW) && entry.file_type()?.is_file() {
+            found.push(path);
         }
     }
     Ok(found)

@@ -109,7 +109,7 @@ fn create(dir: &Path) -> std::io::Result<()> {
     if let Some(parent) = dir.parent() {
         fs_err::create_dir_all(parent)?;
     }
-    layout::create_private(dir)
+    layout::ensure_private(dir)
 }
 
 /// What to do where a results folder cannot be created.
@@ -164,11 +164,10 @@ impl Results {
     /// created too.
     pub fn open_or_create(dir: impl AsRef<Path>) -> Result<Self> {
         let dir = dir.as_ref();
-        if !dir.is_dir() {
-            if dir.exists() {
-                return Err(Error::NotAFolder { path: dir.to_owned() });
-            }
+        if !dir.exists() {
             create(dir).map_err(|error| uncreated(dir, &error))?;
+        } else if !dir.is_dir() {
+            return Err(Error::NotAFolder { path: dir.to_owned() });
         }
         layout::ensure_private(&dir.join(layout::RUNS))?;
         layout::ensure_private(&dir.join(layout::RECORDS))?;

@@ -123,6 +123,7 @@ const SAMPLES: &[Row] = &[
     ],
     ["pgbench", "pgbench.txt", "a/pgbench.txt", "b/pgbench.txt"],
     ["pgbench", "pgbench-old.txt", "a/old.txt", "b/old.txt"],
+    ["pgbench", "pgbench-18.txt", "a/18.txt", "b/18.txt"],
     ["hammerdb", "hammerdb.txt", "a/hammerdb.txt", "b/hammerdb.txt"],
     ["ann", "qr.two", "a/qr.two", "b/qr.two"],
 ];

@@ -6,12 +6,18 @@ use crate::{Cell, Fault, File, FileHead, Found, Line, names, number, repetition:
 const TYPE: &str = "transaction type: ";
 const SCRIPT: &str = "SQL script ";
 
-/// Lines that say how a test was executed, and the level that a cell has of them.
-pub(crate) const CONDITIONS: [(&str, &str); 2] =
-    [("scaling factor", "scale"), ("query mode", "query-mode")];
+/// Lines that say what a test executed and how, and the level that a cell has of them.
+pub(crate) const CONDITIONS: [(&str, &str); 3] = [
+    ("transaction type", "transaction-type"),
+    ("scaling factor", "scale"),
+    ("query mode", "query-mode"),
+];
 
 /// What clients say that end before the test does, and pgbench then, since version 11.
 const FAILED: [&str; 3] = [" aborted in ", " aborted while ", "Run was aborted"];
+
+/// How versions from 9.6 on, and those before, name the mean latency.
+const AVERAGES: [&str; 2] = ["latency average = ", "latency average: "];
 
 /// A rate is at least and at most so many times that of the transactions in the duration: tests end
 /// a little late.
@@ -127,8 +133,9 @@ impl Reader {
         self.check(line)?;
         let (number, name) = script.split_once(": ").unwrap_or((script, ""));
         let mut cell = self.cell;
-        let phase = cell.phase.split(" script ").next().unwrap_or_default().to_owned();
-        cell.phase = format!("{phase} script {number}");
+        let part = format!(" script {number}");
+        cell.phase = format!("{}{part}", cell.whole_phase());
+        cell.part = part;
         cell.workload = name_of(name);
         // The transactions of a script stand in a line of their own.
         Ok(Self { cell, rated: false, processed: None, seconds: None, connecting: 0.0 })
@@ -142,12 +149,16 @@ impl Reader {
         } else if let Some(count) = text.strip_prefix("number of transactions actually processed: ")
         {
             self.processed = number::leading(count).map(|(count, _)| count);
+            // Of a script, since version 18: elsewhere the rate stands alone.
+            if let Some((_, rate)) = count.split_once(" (tps = ").filter(|_| !self.rated) {
+                self.rate((rate.trim_end_matches(')'), MOST), at, found)?;
+            }
         } else if let Some(count) = text.strip_prefix("number of failed transactions: ") {
             let failed = number::leading(count).map(|(count, _)| count);
             if let (Some(failed), Some(done)) = (failed, self.processed.filter(|n| *n > 0.0)) {
                 found.computed(&self.cell, "errors_per_op", failed / done, at);
             }
-        } else if let Some(rest) = text.strip_prefix("latency average = ") {
+        } else if let Some(rest) = AVERAGES.iter().find_map(|title| text.strip_prefix(title)) {
             self.milliseconds("latency_us_mean", rest, at, found);
         } else if let Some(rest) = text.strip_prefix("latency stddev = ") {
             self.milliseconds("latency_us_stddev", rest, at, found);
@@ -163,6 +174,10 @@ impl Reader {
             }
         } else if let Some((_, rate)) = text.split_once("of total, tps = ") {
             self.rate((rate.trim_end_matches(')'), MOST), at, found)?;
+        } else if text.starts_with("0 transactions (") {
+            // Since version 18 nothing more is printed of such a script.
+            found.warn(at, "the script had no transactions; it has no values");
+            self.rated = true;
         }
         Ok(())
     }

@@ -91,7 +91,8 @@ fn conditions(before: &[Line<'_>], cell: &mut Cell, found: &mut Found) {
     if let Some(first) = before.first() {
         command_line::fill(first, cell, found);
     }
-    for line in before.iter().take(200) {
+    // The last one counts: a run that printed no report may be before it.
+    for line in before {
         if let Some(threads) = line.text.strip_prefix("Number of threads: ") {
             cell.clients = threads.parse().ok().filter(|n| *n > 0).or(cell.clients);
         }

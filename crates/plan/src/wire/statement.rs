@@ -359,15 +359,76 @@ fn effect_of<'a>(mut texts: impl Iterator<Item = &'a String> + Clone, rows: u64)
     }
 }
 
+/// The first word of a statement, behind the comments before it.
 fn verb(sql: &str) -> String {
-    sql.split_whitespace().next().unwrap_or_default().to_ascii_uppercase()
+    let letters = |c: &char| c.is_ascii_alphabetic();
+    let word: String = behind_comments(sql).chars().take_while(letters).collect();
+    word.to_ascii_uppercase()
+}
+
+/// A statement from its first word on. No statement of any dialect begins as a comment of another
+/// one does; what is in `/*!` is executed.
+fn behind_comments(sql: &str) -> &str {
+    let mut rest = sql.trim_start();
+    loop {
+        let block = rest.strip_prefix("/*").filter(|comment| !comment.starts_with('!'));
+        let (comment, end) = match block {
+            Some(comment) => (comment, "*/"),
+            None if rest.starts_with("--") || rest.starts_with('#') => (rest, "\n"),
+            None => return rest,
+        };
+        rest = comment.split_once(end).map_or("", |(_, behind)| behind.trim_start());
+    }
+}
+
+/// Whether a part of a statement with `WITH` changes rows. `FOR UPDATE` only locks them.
+fn changes_rows(sql: &str) -> bool {
+    let upper = sql.to_ascii_uppercase();
+    let words = upper.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    words.windows(2).any(|pair| match pair {
+        ["INSERT" | "MERGE" | "REPLACE", "INTO"] | ["DELETE", "FROM"] => true,
+        [before, "UPDATE"] => !["FOR", "KEY"].contains(before),
+        _ => false,
+    })
 }
 
 /// What the first word of a statement says about its class.
 fn class_of(sql: &str) -> Class {
     match verb(sql).as_str() {
+        "WITH" if changes_rows(sql) => Class::Write,
         "SELECT" | "WITH" | "SHOW" | "VALUES" | "TABLE" | "EXPLAIN" => Class::Read,
         "INSERT" | "UPDATE" | "DELETE" | "REPLACE" | "MERGE" => Class::Write,
         _ => Class::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_word_behind_comments_says_the_class() {
+        let check = |sql: &str, expected: Class| assert_eq!(class_of(sql), expected, "{sql}");
+        check("select 1", Class::Read);
+        check("SELECT(1)", Class::Read);
+        check("  UPDATE t SET a = 1", Class::Write);
+        check("/* a */ -- b\n# c\n DELETE FROM t", Class::Write);
+        check("/*/ no end yet */ SELECT 1", Class::Read);
+        for other in ["BEGIN", "", "/* open", "-- only", "/*!50000 SELECT */ 1"] {
+            check(other, Class::Other);
+        }
+        let text = "/* hint */ INSERT INTO t VALUES (1)".to_owned();
+        assert_eq!(effect_of(std::iter::once(&text), 1), Effect::Insert(1));
+    }
+
+    #[test]
+    fn a_statement_with_with_reads_unless_a_part_of_it_changes_rows() {
+        let check = |sql: &str, expected: Class| assert_eq!(class_of(sql), expected, "{sql}");
+        check("WITH a AS (SELECT 1) SELECT updated FROM a", Class::Read);
+        check("WITH a AS (SELECT 1 FOR NO KEY UPDATE) SELECT 1 FOR UPDATE", Class::Read);
+        check("with a as (select 1 for update) update t set b = 1", Class::Write);
+        check("WITH a AS (DELETE FROM t RETURNING b) SELECT b FROM a", Class::Write);
+        check("WITH a AS (SELECT 1) INSERT INTO t SELECT 1", Class::Write);
     }
 }

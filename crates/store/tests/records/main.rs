@@ -178,6 +178,23 @@ fn what_is_written_is_read_back_exactly() {
 }
 
 #[test]
+fn processes_that_begin_at_the_same_time_create_one_folder() {
+    for _ in 0..20 {
+        let dir = tempfile::tempdir().unwrap();
+        let results = dir.path().join("a/b");
+        let start = std::sync::Barrier::new(4);
+        std::thread::scope(|scope| {
+            let open = || {
+                start.wait();
+                Results::open_or_create(&results).map(drop)
+            };
+            let all = [(); 4].map(|()| scope.spawn(open));
+            all.into_iter().for_each(|one| one.join().unwrap().unwrap());
+        });
+    }
+}
+
+#[test]
 fn a_resumed_run_keeps_complete_blocks_only() {
     let dir = tempfile::tempdir().unwrap();
     let (results, run) = start(dir.path(), "one", "h1");

@@ -47,6 +47,45 @@ fn what_is_new_elsewhere_is_taken_once_and_what_clashes_is_refused() {
 }
 
 #[test]
+fn what_a_resumed_run_sets_aside_is_set_aside_where_it_was_taken() {
+    let dir = tempfile::tempdir().unwrap();
+    let (there, run) = start(&dir.path().join("there"), "one", "h1");
+    let here = Results::open_or_create(dir.path().join("here")).unwrap();
+    record(&run, "old", 0, 2).finish().unwrap();
+    drop(record(&run, "new", 0, 1));
+    here.take(&there).unwrap();
+    drop(run);
+    let run = there.unfinished("h1").unwrap().unwrap();
+    assert_eq!(run.discard_incomplete().unwrap().len(), 2);
+    for subject in ["old", "new"] {
+        record(&run, subject, 0, 2).finish().unwrap();
+    }
+    here.take(&there).unwrap();
+    let slices = |results: &Results| results.slices(&Selection::All).unwrap().slices.len();
+    assert_eq!((slices(&here), slices(&there)), (4, 4), "each block of each subject is there once");
+}
+
+#[test]
+fn files_on_their_way_are_not_taken_and_nobody_else_takes_at_the_same_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let (there, run) = start(&dir.path().join("there"), "one", "h1");
+    let here = Results::open_or_create(dir.path().join("here")).unwrap();
+    // The first time a run is copied as a whole, later what has changed in it.
+    for name in ["state.json.new", "sha256.new"] {
+        fs::write(run.dir().join(name), "{").unwrap();
+        here.take(&there).unwrap();
+        assert!(!here.dir().join("runs").join(run.id()).join(name).exists(), "{name}");
+    }
+    let taking = here.dir().join("taking");
+    fs::create_dir(&taking).unwrap();
+    let lock = fs::File::create(taking.join("lock")).unwrap();
+    lock.file().lock().unwrap();
+    assert!(matches!(here.take(&there), Err(Error::Unwritable { .. })));
+    drop(lock);
+    here.take(&there).unwrap();
+}
+
+#[test]
 fn copies_and_records_of_other_folders_are_named() {
     let dir = tempfile::tempdir().unwrap();
     let (results, run) = start(dir.path(), "one", "h1");
