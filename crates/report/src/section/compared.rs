@@ -77,7 +77,10 @@ fn settings(details: &Details, document: &mut Document) {
     let (missing, different): (Vec<_>, Vec<_>) =
         found.into_iter().partition(SettingDifference::is_only_missing);
     if different.is_empty() {
-        document.paragraph("All settings that the servers report are the same.");
+        document.paragraph(match missing.is_empty() {
+            true => "All settings that the servers report are the same.",
+            false => "No setting that several servers have differs.",
+        });
     }
     let (shown, rest) = different.split_at(different.len().min(SETTINGS));
     if !shown.is_empty() {
