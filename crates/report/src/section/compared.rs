@@ -100,7 +100,7 @@ fn settings(details: &Details, document: &mut Document) {
         _ => format!("{} that all variants share", shared.len()),
     };
     if !shared.is_empty() {
-        let lines = shared.iter().map(|(name, value)| format!("{name} = {}", one_line(value)));
+        let lines = shared.iter().map(|(name, value)| format!("{name} = {}", words::one_line(value)));
         document.fold(title, vec![Item::Code(lines.collect::<Vec<_>>().join("\n"))]);
     }
     for header in &headers {
@@ -109,11 +109,6 @@ fn settings(details: &Details, document: &mut Document) {
             document.fold(title, vec![Item::Code(header.configuration.clone())]);
         }
     }
-}
-
-/// A value as one line of a list.
-fn one_line(value: &str) -> String {
-    value.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn differences(headers: &[TrialHeader], found: &[SettingDifference]) -> Table {
