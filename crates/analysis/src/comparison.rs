@@ -192,8 +192,8 @@ impl PhaseResult {
         &[]
     }
 
-    /// Which blocks of the comparison the ratios of a cell are of: those that its base has too. None
-    /// where the values do not tell.
+    /// Which blocks of the comparison the ratios of a cell are of: those that its base has too.
+    /// None where the values do not tell.
     pub(crate) fn blocks_of_ratios(&self, cell: &Cell) -> Option<Vec<usize>> {
         let base = self.cell(cell.base.as_deref()?, cell.metric.name)?;
         let both = cell.by_block.iter().zip(&base.by_block).enumerate();

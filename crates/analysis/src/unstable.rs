@@ -28,9 +28,9 @@ pub(crate) fn warn(phase: &PhaseResult, warnings: &mut Warnings) {
             let place =
                 Location { subject: &cell.subject, phase: &phase.phase, position: phase.position };
             let text = format!(
-                "throughput differed by a factor of 1.5 or more between blocks ({} in block {slow}, \
-                 {} in block {fast}): it depends on more than the variant, and another run may find \
-                 another ratio",
+                "throughput differed by a factor of 1.5 or more between blocks ({} in block \
+                 {slow}, {} in block {fast}): it depends on more than the variant, and another run \
+                 may find another ratio",
                 rate(*least),
                 rate(*most)
             );

@@ -8,7 +8,7 @@ use crate::{
     Details, Trial,
     document::{Column, Document, Item, Row, Table, TableCell},
     inputs::Inputs,
-    words,
+    words::{self, one_line},
 };
 use analysis::{Accounting, SettingDifference};
 use model::{
@@ -100,7 +100,8 @@ fn settings(details: &Details, document: &mut Document) {
         _ => format!("{} that all variants share", shared.len()),
     };
     if !shared.is_empty() {
-        let lines = shared.iter().map(|(name, value)| format!("{name} = {}", words::one_line(value)));
+        let line = |(name, value): &(String, String)| format!("{name} = {}", one_line(value));
+        let lines = shared.iter().map(line);
         document.fold(title, vec![Item::Code(lines.collect::<Vec<_>>().join("\n"))]);
     }
     for header in &headers {
