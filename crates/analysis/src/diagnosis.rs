@@ -281,6 +281,9 @@ mod tests {
         assert!(!ruled_out(&phase).contains("storage"), "{}", ruled_out(&phase));
         phase.cells.remove(2);
         assert!(ruled_out(&phase).contains("storage"), "{}", ruled_out(&phase));
+        // Of four blocks with zeros there is no interval.
+        phase.cells[1].blocks = 4;
+        assert!(!ruled_out(&phase).contains("storage"), "{}", ruled_out(&phase));
     }
 
     #[test]

@@ -131,7 +131,9 @@ impl<'a> Evidence<'a> {
         };
         let within = |ratio: f64| (1.0 / margin..=margin).contains(&ratio);
         let stayed = |cell: &Cell| {
-            let ends = cell.interval.or(cell.ratio.map(|ratio| (ratio, ratio)));
+            // Of several blocks a ratio without an interval is no bound.
+            let alone = cell.ratio.filter(|_| cell.blocks < 2);
+            let ends = cell.interval.or(alone.map(|ratio| (ratio, ratio)));
             cell.verdict != Verdict::Invalid
                 && ends.is_some_and(|(low, high)| within(low) && within(high))
         };
