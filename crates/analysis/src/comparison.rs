@@ -192,6 +192,16 @@ impl PhaseResult {
         &[]
     }
 
+    /// Which blocks of the comparison the ratios of a cell are of: those that its base has too.
+    /// None where the values do not tell.
+    pub(crate) fn blocks_of_ratios(&self, cell: &Cell) -> Option<Vec<usize>> {
+        let base = self.cell(cell.base.as_deref()?, cell.metric.name)?;
+        let both = cell.by_block.iter().zip(&base.by_block).enumerate();
+        let known = both.filter(|(_, (own, base))| own.is_some() && base.is_some());
+        let blocks: Vec<usize> = known.map(|(block, _)| block).collect();
+        (blocks.len() == cell.block_ratios.len()).then_some(blocks)
+    }
+
     /// Why a subject has no value at all here.
     pub fn failure(&self, subject: &str) -> Option<&Reason> {
         let own = self.cells_of(subject);

@@ -245,6 +245,47 @@ mod tests {
         check(SWITCHES, Unassessed, (0.8, 1.2), &[]);
     }
 
+    /// A regression of four blocks, and the values of a cost in each, of the base and the variant.
+    fn of_values(cost: &str, base: [f64; 4], own: [f64; 4]) -> PhaseResult {
+        let mean = |values: [f64; 4]| values.iter().sum::<f64>() / 4.0;
+        let costs = [("ops_per_second", 1000.0, 700.0), (cost, mean(base), mean(own))];
+        let mut phase = phase(&costs);
+        phase.cells[0].verdict = Verdict::Regression;
+        let own_cell = &mut phase.cells[1];
+        own_cell.verdict = Verdict::Unassessed;
+        own_cell.blocks = 4;
+        own_cell.by_block = own.map(Some).to_vec();
+        own_cell.ratio = own_cell.ratio.filter(|ratio| ratio.is_finite());
+        let by_block = base.map(Some).to_vec();
+        let of_base = Cell { subject: "old".into(), base: None, by_block, ..own_cell.clone() };
+        phase.cells.push(of_base);
+        phase
+    }
+
+    #[test]
+    fn one_block_of_many_without_an_interval_explains_nothing() {
+        let check = |base: [f64; 4], own: [f64; 4], expected: usize| {
+            let phase = of_values("foreground_read_wait_us_per_op", base, own);
+            assert_eq!(diagnose(&phase)[0].findings.len(), expected, "{base:?} {own:?}");
+        };
+        check([0.0, 5.0, 0.0, 5.0], [0.0, 0.0, 0.0, 600.0], 0);
+        check([0.0, 5.0, 0.0, 5.0], [290.0, 300.0, 300.0, 310.0], 1);
+    }
+
+    #[test]
+    fn what_the_base_has_none_of_is_not_ruled_out() {
+        let mut phase = of_values("reads_per_op", [0.0; 4], [0.0, 0.0, 0.0, 9.0]);
+        let written = testing::cell("write_kib_per_op", 8.0, 8.0);
+        phase.cells.insert(1, Cell { verdict: Verdict::Unassessed, ..written });
+        let ruled_out = |phase: &PhaseResult| diagnose(phase)[0].ruled_out.join("");
+        assert!(!ruled_out(&phase).contains("storage"), "{}", ruled_out(&phase));
+        phase.cells.remove(2);
+        assert!(ruled_out(&phase).contains("storage"), "{}", ruled_out(&phase));
+        // Of four blocks with zeros there is no interval.
+        phase.cells[1].blocks = 4;
+        assert!(!ruled_out(&phase).contains("storage"), "{}", ruled_out(&phase));
+    }
+
     #[test]
     fn what_is_decided_first_is_diagnosed() {
         // A wait is no reason for more instructions.

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 
 /// Settings with values at which a commit returns before it is on the disk, as the servers report
 /// them. From the manuals: InnoDB and MyRocks write at each commit (2) or not even that (0);
-/// Postgres' `fsync` never syncs; SQLite's `synchronous` 0 never does, and 1 does not with the
-/// write-ahead log, which another setting tells.
+/// Postgres' `fsync` never syncs; SQLite's `synchronous` 0 never does.
 const UNSYNCED: [(&str, &[&str]); 5] = [
     ("fsync", &["off"]),
     ("innodb_flush_log_at_trx_commit", &["0", "2"]),
@@ -16,24 +15,29 @@ const UNSYNCED: [(&str, &[&str]); 5] = [
     ("synchronous_commit", &["off"]),
 ];
 
-/// Whether each commit waits until the binary log is on the disk.
-fn syncs_binary_log(header: &TrialHeader) -> bool {
+/// The setting by which commits of a server return before they are on the disk, if they do.
+fn unsynced(header: &TrialHeader) -> Option<&'static str> {
     let is = |name: &str, value: &str| header.settings.get(name).is_some_and(|own| own == value);
-    is("log_bin", "ON") && is("sync_binlog", "1")
+    // Each commit waits for the binary log.
+    if is("log_bin", "ON") && is("sync_binlog", "1") {
+        return None;
+    }
+    // With the write-ahead log, SQLite's 1 syncs before checkpoints alone.
+    if is("journal_mode", "wal") && is("synchronous", "1") {
+        return Some("synchronous");
+    }
+    let is_set = |(name, values): &&(&str, &[&str])| values.iter().any(|value| is(name, value));
+    UNSYNCED.iter().find(is_set).map(|(name, _)| *name)
 }
 
 /// A sentence where commits of any subject do not wait for the disk: which, by which setting.
 pub fn unsynced_commits<'a>(headers: impl IntoIterator<Item = &'a TrialHeader>) -> Option<String> {
     let mut found: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for header in headers.into_iter().filter(|header| !syncs_binary_log(header)) {
-        let is_set = |(name, values): &&(&str, &[&str])| {
-            header.settings.get(*name).is_some_and(|value| values.contains(&value.as_str()))
-        };
-        if let Some((name, _)) = UNSYNCED.iter().find(is_set) {
-            let subjects = found.entry(format!("{name}={}", header.settings[*name])).or_default();
-            if !subjects.contains(&header.subject.as_str()) {
-                subjects.push(&header.subject);
-            }
+    for header in headers {
+        let Some(name) = unsynced(header) else { continue };
+        let subjects = found.entry(format!("{name}={}", header.settings[name])).or_default();
+        if !subjects.contains(&header.subject.as_str()) {
+            subjects.push(&header.subject);
         }
     }
     let one = |(setting, mut subjects): (String, Vec<&str>)| {
@@ -71,5 +75,10 @@ mod tests {
                         with a sync for each is another question (config `durable`).";
         assert_eq!(unsynced_commits(&headers).as_deref(), Some(expected));
         assert_eq!(unsynced_commits(&headers[2..3]), None);
+        // With its write-ahead log SQLite syncs before checkpoints alone.
+        let normal = |journal| header("a", &[("journal_mode", journal), ("synchronous", "1")]);
+        let told = unsynced_commits(&[normal("wal")]);
+        assert!(told.is_some_and(|told| told.contains("on `a` (synchronous=1)")));
+        assert_eq!(unsynced_commits(&[normal("delete")]), None);
     }
 }

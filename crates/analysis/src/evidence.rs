@@ -86,7 +86,7 @@ impl<'a> Evidence<'a> {
                 && cell.value.is_some_and(|value| value > 0.0)
                 && cell.by_block.iter().flatten().all(|value| *value > 0.0)
         };
-        let judged = |cell: &Cell| cell.ratio.is_some() && shows_a_move(cell);
+        let judged = |cell: &Cell| cell.ratio.is_some() && self.is_shown(cell);
         self.cell(metric).is_some_and(|cell| judged(cell) || appeared(cell))
     }
 
@@ -124,10 +124,16 @@ impl<'a> Evidence<'a> {
 
     /// The one of `metrics` that moved most, where all that are known stayed within `margin`.
     pub fn unmoved(&self, metrics: &[&str], margin: f64) -> Option<Moved> {
-        let known = || metrics.iter().filter(|metric| self.cost(metric).is_some());
+        // What the base has none of has not stayed.
+        let known = || {
+            let is_any = |cost: Moved| cost.base > 0.0 || cost.value > 0.0;
+            metrics.iter().filter(move |metric| self.pair(metric).is_some_and(is_any))
+        };
         let within = |ratio: f64| (1.0 / margin..=margin).contains(&ratio);
         let stayed = |cell: &Cell| {
-            let ends = cell.interval.or(cell.ratio.map(|ratio| (ratio, ratio)));
+            // Of several blocks a ratio without an interval is no bound.
+            let alone = cell.ratio.filter(|_| cell.blocks < 2);
+            let ends = cell.interval.or(alone.map(|ratio| (ratio, ratio)));
             cell.verdict != Verdict::Invalid
                 && ends.is_some_and(|(low, high)| within(low) && within(high))
         };
@@ -147,7 +153,31 @@ impl<'a> Evidence<'a> {
 
     /// Whether a cost is known to have moved, by whatever size and in whatever direction.
     pub fn shows_a_move(&self, metric: &str) -> bool {
-        self.cell(metric).is_some_and(shows_a_move)
+        self.cell(metric).is_some_and(|cell| self.is_shown(cell))
+    }
+
+    /// Whether a cell is no evidence of chance alone: its change is decided, or its interval is on
+    /// one side of 1 where nothing is claimed of it. One block has neither; where zeros leave no
+    /// interval, blocks have to lie apart.
+    fn is_shown(&self, cell: &Cell) -> bool {
+        match (cell.verdict, cell.interval) {
+            (Verdict::Unreplicated, _) => true,
+            (Verdict::Unassessed, Some((low, high))) => low > 1.0 || high < 1.0,
+            (Verdict::Unassessed, None) => self.lies_apart(cell),
+            (verdict, _) => verdict.is_change(),
+        }
+    }
+
+    /// Whether all blocks of a cell are above all of its base, or below.
+    fn lies_apart(&self, cell: &Cell) -> bool {
+        let ends = |cell: &Cell| {
+            let values = || cell.by_block.iter().flatten().copied();
+            let least = values().fold(f64::INFINITY, f64::min);
+            (least, values().fold(f64::NEG_INFINITY, f64::max))
+        };
+        let (low, high) = ends(cell);
+        let base = self.phase.cell(self.base, cell.metric.name).map(ends);
+        base.is_none_or(|(least, most)| low > most || high < least)
     }
 
     fn cell(&self, metric: &str) -> Option<&'a Cell> {
@@ -162,16 +192,6 @@ impl<'a> Evidence<'a> {
     /// `more` where costs rose and `less` where they fell.
     pub fn word<'w>(&self, more: &'w str, less: &'w str) -> &'w str {
         if self.effect < 1.0 { more } else { less }
-    }
-}
-
-/// Whether a cell is no evidence of chance alone: its change is decided, or its interval is on one
-/// side of 1 where nothing is claimed of it. One block has neither.
-fn shows_a_move(cell: &Cell) -> bool {
-    match cell.verdict {
-        Verdict::Unreplicated => true,
-        Verdict::Unassessed => cell.interval.is_none_or(|(low, high)| low > 1.0 || high < 1.0),
-        verdict => verdict.is_change(),
     }
 }
 

@@ -76,17 +76,11 @@ fn suspects<'a>(phases: &[PhaseResult], hosts: &[&'a str]) -> Vec<Suspect<'a>> {
 
 /// The ratios of a cell that is to be judged.
 fn by_host<'a>(phase: &PhaseResult, cell: &Cell, hosts: &[&'a str]) -> Option<ByHost<'a>> {
-    let base = phase.cell(cell.base.as_deref()?, cell.metric.name)?;
-    let both = cell.by_block.iter().zip(&base.by_block).zip(hosts);
-    let own: Vec<&str> =
-        both.filter(|((own, base), _)| own.and(**base).is_some()).map(|(_, host)| *host).collect();
     let is_judged = cell.verdict == Verdict::Unassessed && Quantity::of(cell.metric).is_some();
-    if !is_judged || own.len() != cell.block_ratios.len() {
-        return None;
-    }
+    let blocks = phase.blocks_of_ratios(cell).filter(|_| is_judged)?;
     let mut found = ByHost::new();
-    for (host, ratio) in own.into_iter().zip(&cell.block_ratios) {
-        found.entry(host).or_default().push(ratio.ln());
+    for (block, ratio) in blocks.into_iter().zip(&cell.block_ratios) {
+        found.entry(*hosts.get(block)?).or_default().push(ratio.ln());
     }
     (found.len() > 1).then_some(found)
 }

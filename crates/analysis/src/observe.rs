@@ -192,14 +192,14 @@ pub fn observe<'a>(
     for input in slices {
         let slice = input.slice;
         let facts = facts(input.run, &slice.phase);
-        let disturbed = guard.reason(&input);
-        if let Some(reason) = stalled.reason(&input, &facts).or(disturbed) {
+        let stall = stalled.reason(&input, &facts);
+        if let Some(reason) = stall.or_else(|| guard.reason(&input)) {
             let text = format!("{{count}} slices left out: {reason}");
             found.warnings.add(place(slice), &text, 1);
-            if disturbed.is_none() || broken(slice, &facts).is_some() {
-                continue;
+            // What disturbs the host leaves counts as they are; a stall does not.
+            if stall.is_none() && broken(slice, &facts).is_none() {
+                found.measurements.extend(counted(measure(&input, &facts, &[])).0);
             }
-            found.measurements.extend(counted(measure(&input, &facts, &[])).0);
             continue;
         }
         match (slice.state, broken(slice, &facts), guard.slow.of_slice(&input)) {
@@ -218,7 +218,10 @@ pub fn observe<'a>(
                 if used != Use::Never {
                     found.spare.extend(others);
                 }
-                if used != Use::Instead {
+                if used == Use::Instead {
+                    warn(slice, &missed, &mut found.warnings);
+                    load.add(slice);
+                } else {
                     let text = format!("{{count}} slices left out: {SLOW}");
                     found.warnings.add(place(slice), &text, 1);
                 }
@@ -361,6 +364,70 @@ pub(crate) fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::{
+        drive::StretchReport,
+        reading::{Reading, Scope},
+    };
+
+    /// A slice in which the load engine needed so many microseconds for an operation, and other
+    /// processes so many seconds.
+    fn slice((block, round): (u32, u32), us: f64, others: f64) -> SliceRecord {
+        let reading = |scope, counter: &str, end: f64| {
+            let counter = counter.to_owned();
+            Reading { scope, counter, start: 0.0, end }
+        };
+        let work = StretchReport {
+            end_ns: 1_000_000_000,
+            succeeded: 1000,
+            unexpected: 1,
+            ..StretchReport::default()
+        };
+        SliceRecord {
+            subject: "new".to_owned(),
+            block,
+            round,
+            state: SliceState::Measured,
+            work: Some(work),
+            readings: vec![
+                reading(Scope::Client, "cpu_ns", us * 1e6),
+                reading(Scope::Foreground, "cpu_ns", 1e8),
+                reading(Scope::Foreground, "user_instructions", 1e8),
+                reading(Scope::Host, "others_cpu_ns", others * 1e9),
+            ],
+            ..SliceRecord::default()
+        }
+    }
+
+    fn observed(slices: &[SliceRecord]) -> Observations {
+        let input = |slice| Input { experiment: "e", run: "r", slice };
+        observe(slices.iter().map(input), &|_, _| PhaseFacts::default())
+    }
+
+    #[test]
+    fn what_is_wrong_in_a_slow_slice_that_counts_is_told() {
+        let costs = [[10.0, 10.1], [10.2, 14.0], [13.0, 12.0], [10.0, 10.1]];
+        let of_block = |(block, [one, other]): (u32, [f64; 2])| {
+            [slice((block, 0), one, 0.0), slice((block, 1), other, 0.0)]
+        };
+        let slices: Vec<SliceRecord> = (0..).zip(costs).flat_map(of_block).collect();
+        let told = observed(&slices).warnings();
+        // The third block has slow slices alone; that of the second is left out.
+        assert!(told.iter().any(|one| one.contains("7 statements had rows")), "{told:?}");
+        assert!(told.iter().any(|one| one.contains("1 slice left out")), "{told:?}");
+    }
+
+    #[test]
+    fn what_stalled_has_no_counts_even_where_the_host_was_disturbed() {
+        let counts = |marks: &[&str]| {
+            let mut slices: Vec<SliceRecord> =
+                (0..5).map(|block| slice((block, 0), 10.0, 0.0)).collect();
+            slices[0] = slice((0, 0), 10.0, 0.5);
+            slices[0].marks = marks.iter().map(|mark| (*mark).to_owned()).collect();
+            let found = observed(&slices).measurements.into_iter();
+            found.filter(|one| one.metric == "foreground_user_instructions_per_op").count()
+        };
+        assert_eq!((counts(&[]), counts(&[mark::STOPPED])), (5, 4));
+    }
 
     #[test]
     fn a_block_of_slow_slices_alone_has_their_values() {

@@ -37,15 +37,14 @@ impl Comparison {
     /// tested as the cells are: paired by block.
     pub fn overall(&self, subject: &str, metric: &str) -> Option<Overall> {
         let phases = self.counted();
-        let cells = phases.iter().filter_map(|phase| phase.cell(subject, metric));
-        let compared: Vec<&Cell> = cells.filter(|cell| cell.ratio.is_some()).collect();
-        let ratios: Vec<f64> = compared.iter().filter_map(|cell| cell.ratio).collect();
-        let cells = countable(&compared);
-        let first = cells.first()?;
+        let ratio = |phase: &&PhaseResult| phase.cell(subject, metric)?.ratio;
+        let ratios: Vec<f64> = phases.iter().filter_map(ratio).collect();
+        let cells = countable(phases, subject, metric);
+        let first = cells.first()?.cell;
         let blocks = block_means(&cells, &self.looks);
         let (uneven, blocks) = (blocks.is_none(), blocks.unwrap_or_default());
         let is_widened = are_widened(&cells);
-        let (p, verdict) = match cells.iter().any(|cell| cell.verdict == Verdict::Invalid) {
+        let (p, verdict) = match cells.iter().any(|one| one.cell.verdict == Verdict::Invalid) {
             true => (None, Verdict::Invalid),
             false if is_widened => (None, Verdict::Inconclusive),
             false => judge(first, &blocks, &self.looks),
@@ -76,50 +75,57 @@ pub fn mean_interval<'a>(
     metric: &str,
     looks: &[u32],
 ) -> Option<(f64, f64)> {
-    let cells = phases.into_iter().filter_map(|phase| phase.cell(subject, metric));
-    let cells = countable(&cells.collect::<Vec<_>>());
+    let cells = countable(phases, subject, metric);
     interval(&block_means(&cells, looks)?, looks).filter(|_| !are_widened(&cells))
 }
 
 /// Whether what runs of one build differ by makes any of these cells inconclusive: it may be in all
 /// of them alike, so blocks tell nothing of their mean.
-fn are_widened(cells: &[&Cell]) -> bool {
-    let is_widened = |cell: &&Cell| cell.verdict == Verdict::Inconclusive && cell.test.is_none();
-    cells.iter().any(is_widened)
+fn are_widened(cells: &[Counted<'_>]) -> bool {
+    let is_widened = |cell: &Cell| cell.verdict == Verdict::Inconclusive && cell.test.is_none();
+    cells.iter().any(|one| is_widened(one.cell))
 }
 
-/// The cells whose ratio has a logarithm.
-fn countable<'a>(cells: &[&'a Cell]) -> Vec<&'a Cell> {
-    cells.iter().copied().filter(|cell| cell.ratio.is_some_and(|ratio| ratio > 0.0)).collect()
+/// A cell whose ratio has a logarithm.
+struct Counted<'a> {
+    cell: &'a Cell,
+    /// Which blocks of the comparison its ratios are of; where its values do not tell, the first
+    /// ones.
+    blocks: Vec<usize>,
+}
+
+/// The cells of a subject in some phases that are in a mean.
+fn countable<'a>(
+    phases: impl IntoIterator<Item = &'a PhaseResult>,
+    subject: &str,
+    metric: &str,
+) -> Vec<Counted<'a>> {
+    let counted = |phase: &'a PhaseResult| {
+        let cell = phase.cell(subject, metric)?;
+        cell.ratio.filter(|ratio| *ratio > 0.0)?;
+        let blocks = phase.blocks_of_ratios(cell);
+        let blocks = blocks.unwrap_or_else(|| (0..cell.block_ratios.len()).collect());
+        Some(Counted { cell, blocks })
+    };
+    phases.into_iter().filter_map(counted).collect()
 }
 
 /// The mean ratio of each block over some cells: what all phases share in a block does not average
 /// out over them. None unless all cells have the same blocks, which as many are not: tests leave
 /// out slow ones of their own. With `looks` those count that all have.
-pub(crate) fn block_means(cells: &[&Cell], looks: &[u32]) -> Option<Vec<f64>> {
-    let known: Vec<Vec<usize>> = cells.iter().map(|cell| places(cell)).collect();
-    let first = known.first()?;
-    if looks.is_empty() && known.iter().any(|own| own != first) {
+fn block_means(cells: &[Counted<'_>], looks: &[u32]) -> Option<Vec<f64>> {
+    let first = &cells.first()?.blocks;
+    if looks.is_empty() && cells.iter().any(|one| one.blocks != *first) {
         return None;
     }
-    let common = first.iter().filter(|block| known.iter().all(|own| own.contains(block)));
+    let common = first.iter().filter(|block| cells.iter().all(|one| one.blocks.contains(block)));
     let mean = |block: &usize| {
-        let both = cells.iter().zip(&known);
-        let ratio = |(cell, own): (&&Cell, &Vec<usize>)| {
-            cell.block_ratios.get(own.binary_search(block).ok()?).copied()
+        let ratio = |Counted { cell, blocks }: &Counted<'_>| {
+            cell.block_ratios.get(blocks.binary_search(block).ok()?).copied()
         };
-        geometric_mean(&both.filter_map(ratio).collect::<Vec<f64>>())
+        geometric_mean(&cells.iter().filter_map(ratio).collect::<Vec<f64>>())
     };
     Some(common.filter_map(mean).collect())
-}
-
-/// Which blocks of the comparison a cell's ratios are of; where its values do not tell, the first
-/// ones.
-fn places(cell: &Cell) -> Vec<usize> {
-    let own = cell.by_block.iter().enumerate().filter(|(_, value)| value.is_some());
-    let own: Vec<usize> = own.map(|(block, _)| block).collect();
-    let count = cell.block_ratios.len();
-    if own.len() == count { own } else { (0..count).collect() }
 }
 
 #[cfg(test)]
@@ -127,21 +133,49 @@ mod tests {
     use super::*;
     use crate::testing;
 
-    /// A cell with these ratios of blocks; none where a block is missing.
-    fn of_blocks(ratios: &[Option<f64>]) -> Cell {
-        let block_ratios = ratios.iter().flatten().copied().collect();
-        let by_block = ratios.to_vec();
-        Cell { block_ratios, by_block, ..testing::cell("ops_per_second", 1.0, 1.0) }
+    /// A phase with these ratios of blocks: base and subject, none where a block is missing.
+    fn of_blocks(base: &[Option<f64>], own: &[Option<f64>]) -> PhaseResult {
+        let both = base.iter().zip(own);
+        let ratios = both.filter_map(|(base, own)| Some((*own)? / (*base)?));
+        let cell = Cell {
+            block_ratios: ratios.collect(),
+            by_block: own.to_vec(),
+            ..testing::cell("ops_per_second", 1.0, 1.0)
+        };
+        let of_base = Cell {
+            subject: "old".into(),
+            base: None,
+            by_block: base.to_vec(),
+            ..testing::cell("ops_per_second", 1.0, 1.0)
+        };
+        PhaseResult { cells: vec![of_base, cell], ..testing::phase("p") }
+    }
+
+    fn means(phases: &[PhaseResult], looks: &[u32]) -> Option<Vec<f64>> {
+        block_means(&countable(phases, "new", "ops_per_second"), looks)
     }
 
     #[test]
     fn as_many_blocks_are_not_the_same_ones() {
-        let one = of_blocks(&[Some(4.0), Some(1.0), None]);
-        let other = of_blocks(&[None, Some(1.0), Some(9.0)]);
-        assert_eq!(block_means(&[&one, &other], &[]), None);
-        assert_eq!(block_means(&[&one, &other], &[4]), Some(vec![1.0]), "those that both have");
-        let alike = of_blocks(&[Some(4.0), Some(8.0), None]);
-        assert_eq!(block_means(&[&one, &alike], &[]).map(|means| means.len()), Some(2));
+        let all = [Some(1.0); 3];
+        let one = of_blocks(&all, &[Some(4.0), Some(1.0), None]);
+        let other = of_blocks(&all, &[None, Some(1.0), Some(9.0)]);
+        assert_eq!(means(&[one.clone(), other.clone()], &[]), None);
+        assert_eq!(means(&[one.clone(), other], &[4]), Some(vec![1.0]), "those that both have");
+        let alike = of_blocks(&all, &[Some(4.0), Some(8.0), None]);
+        assert_eq!(means(&[one, alike], &[]).map(|means| means.len()), Some(2));
+    }
+
+    #[test]
+    fn a_block_that_only_the_base_lacks_is_none_of_the_ratios() {
+        let own = [Some(4.0), Some(1.0), Some(9.0)];
+        let one = of_blocks(&[None, Some(1.0), Some(1.0)], &own);
+        let other = of_blocks(&[Some(1.0), Some(1.0), None], &own);
+        assert_eq!(means(&[one.clone(), other.clone()], &[]), None);
+        assert_eq!(means(&[one.clone(), other], &[4]), Some(vec![1.0]), "the second block");
+        let all = of_blocks(&[Some(1.0); 3], &own);
+        let found = means(&[one, all], &[4]).unwrap();
+        assert!((found[0] - 1.0).abs() < 1e-12 && (found[1] - 9.0).abs() < 1e-12, "{found:?}");
     }
 
     #[test]

@@ -28,19 +28,37 @@ pub(crate) fn warn(phase: &PhaseResult, warnings: &mut Warnings) {
             let place =
                 Location { subject: &cell.subject, phase: &phase.phase, position: phase.position };
             let text = format!(
-                "throughput differed by a factor of 1.5 or more between blocks ({least:.0} in \
-                 block {slow}, {most:.0} in block {fast}): it depends on more than the variant, \
-                 and another run may find another ratio"
+                "throughput differed by a factor of 1.5 or more between blocks ({} in block \
+                 {slow}, {} in block {fast}): it depends on more than the variant, and another run \
+                 may find another ratio",
+                rate(*least),
+                rate(*most)
             );
             warnings.add(place, &text, 1);
         }
     }
 }
 
+/// A positive rate with three digits at least: queries may take minutes.
+fn rate(per_second: f64) -> String {
+    let decimals = (2.0 - per_second.log10().floor()).clamp(0.0, 9.0) as usize;
+    format!("{per_second:.decimals$}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing;
+
+    #[test]
+    fn rates_of_slow_queries_have_digits() {
+        let check = |per_second: f64, expected: &str| assert_eq!(rate(per_second), expected);
+        check(24_733.4, "24733");
+        check(150.0, "150");
+        check(1.5, "1.50");
+        check(0.0123, "0.0123");
+        check(1e-12, "0.000000000");
+    }
 
     #[test]
     fn blocks_far_apart_are_told() {

@@ -17,10 +17,14 @@ pub(crate) fn value(value: f64) -> String {
     }
 }
 
-/// A ratio with two decimals; large ones have fewer.
+/// Two decimals would hide more than half of a ratio below this, or all of it.
+const SMALL_RATIO: f64 = 0.00995;
+
+/// A ratio with two decimals; large ones have fewer, and those of less than a hundredth a digit.
 pub(crate) fn ratio(ratio: f64) -> String {
     match ratio {
         _ if !ratio.is_finite() => "-".to_owned(),
+        _ if 0.0 < ratio && ratio < SMALL_RATIO => value(ratio),
         _ if ratio >= 99.95 => format!("{ratio:.0}"),
         _ if ratio >= 9.995 => format!("{ratio:.1}"),
         _ => format!("{ratio:.2}"),
@@ -98,6 +102,19 @@ mod tests {
         assert_eq!(embedded(f64::NAN, value), None);
         assert_eq!([0.0, 1e-9, 0.5, 1.0].map(percent), ["", "nonzero", "50.000", "100.000"]);
         assert_eq!((ratio(0.914), ratio(f64::INFINITY)), ("0.91".into(), "-".into()));
+    }
+
+    #[test]
+    fn a_ratio_of_a_thousandth_is_not_zero() {
+        let check = |number: f64, expected: &str| assert_eq!(ratio(number), expected);
+        check(0.0024, "0.002");
+        check(0.0001, "1e-4");
+        check(0.00994, "0.010");
+        check(0.00996, "0.01");
+        check(0.0, "0.00");
+        // The script of the HTML report shows the same.
+        let script = include_str!("assets/script.js");
+        assert!(script.contains(&format!("ratio > 0 && ratio < {SMALL_RATIO}")));
     }
 
     #[test]

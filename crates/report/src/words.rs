@@ -307,6 +307,11 @@ pub(crate) fn joined(things: &[impl ToString], gap: &str) -> String {
     things.iter().map(ToString::to_string).collect::<Vec<_>>().join(gap)
 }
 
+/// A text of several lines as one.
+pub(crate) fn one_line(text: &str) -> String {
+    joined(&text.split_whitespace().collect::<Vec<_>>(), " ")
+}
+
 /// A number of tests.
 pub(crate) fn tests(count: usize) -> String {
     counted(count, "test")

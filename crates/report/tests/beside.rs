@@ -68,6 +68,7 @@ fn two_bases_stand_side_by_side() {
 #[test]
 fn notes_are_shown_escaped_and_names_that_fit_nothing_are_warned_of() {
     let notes = Notes {
+        about: "The fan\nwas replaced.\n".into(),
         hardware: "2 sockets <b>".into(),
         variants: [("5.7".to_owned(), "first of its line".to_owned())].into(),
         tests: [("scna".to_owned(), "not cached".to_owned())].into(),
@@ -76,6 +77,7 @@ fn notes_are_shown_escaped_and_names_that_fit_nothing_are_warned_of() {
     let page = page(Details { notes, ..Details::default() });
     let own = section(&page, "notes");
     assert!(own.contains("2 sockets &lt;b&gt;") && own.contains("first of its line"), "{own}");
+    assert!(own.contains("<p>The fan was replaced.</p>"), "{own}");
     assert!(
         own.contains("the notes name <code>scna</code>, which is not among the tests"),
         "{own}"

@@ -51,6 +51,10 @@ fn the_settings_that_all_variants_share_can_be_opened() {
     let alike = shown(&trials);
     assert!(alike.contains(&folded("2 that all variants share")), "{alike}");
     assert!(alike.contains("innodb_flush_method = O_DIRECT\nsync_binlog = 0</code>"));
+    assert!(alike.contains("All settings that the servers report are the same."), "{alike}");
+    let apart = shown(&[trials[0].clone(), trial(TWO[1].0, &[("work_mem", "4MB")])]);
+    assert!(apart.contains("No setting that several servers have differs."), "{apart}");
+    assert!(apart.contains(&folded("3 that not every server has")), "{apart}");
     trials[1].header.settings.insert("sync_binlog".into(), "1".into());
     assert!(shown(&trials).contains("innodb_flush_method = O_DIRECT</code>"));
     assert!(shown(&trials[..1]).contains(&folded("2 settings of <code>mysql-5.6.24</code>")));

@@ -48,6 +48,7 @@ const save = (blob, name) => {
   };
 
   const ratioShown = (ratio) => {
+    if (ratio > 0 && ratio < 0.00995) return shown(ratio);
     if (ratio >= 99.95) return fixed(ratio, 0);
     return fixed(ratio, ratio >= 9.995 ? 1 : 2);
   };
@@ -380,7 +381,12 @@ const save = (blob, name) => {
           if (row.cells.length > index) row.cells[index].hidden = !shown.has(name);
         }
       }
-      for (const th of lines) th.parentElement.hidden = !shown.has(th.textContent);
+      for (const th of lines) {
+        const [line, next] = [th.parentElement, th.parentElement.nextElementSibling];
+        line.hidden = !shown.has(th.textContent);
+        // The interval of a mean stands below it.
+        if (next && next.cells[0].textContent.endsWith(" % interval")) next.hidden = line.hidden;
+      }
       // A verdict is looked for in the columns that are shown.
       for (const form of article.querySelectorAll("form.switches")) form.dispatchEvent(new Event("input"));
     };

@@ -8,7 +8,7 @@ use crate::{
     Details, Trial,
     document::{Column, Document, Item, Row, Table, TableCell},
     inputs::Inputs,
-    words,
+    words::{self, one_line},
 };
 use analysis::{Accounting, SettingDifference};
 use model::{
@@ -77,7 +77,10 @@ fn settings(details: &Details, document: &mut Document) {
     let (missing, different): (Vec<_>, Vec<_>) =
         found.into_iter().partition(SettingDifference::is_only_missing);
     if different.is_empty() {
-        document.paragraph("All settings that the servers report are the same.");
+        document.paragraph(match missing.is_empty() {
+            true => "All settings that the servers report are the same.",
+            false => "No setting that several servers have differs.",
+        });
     }
     let (shown, rest) = different.split_at(different.len().min(SETTINGS));
     if !shown.is_empty() {
@@ -97,7 +100,8 @@ fn settings(details: &Details, document: &mut Document) {
         _ => format!("{} that all variants share", shared.len()),
     };
     if !shared.is_empty() {
-        let lines = shared.iter().map(|(name, value)| format!("{name} = {}", one_line(value)));
+        let line = |(name, value): &(String, String)| format!("{name} = {}", one_line(value));
+        let lines = shared.iter().map(line);
         document.fold(title, vec![Item::Code(lines.collect::<Vec<_>>().join("\n"))]);
     }
     for header in &headers {
@@ -106,11 +110,6 @@ fn settings(details: &Details, document: &mut Document) {
             document.fold(title, vec![Item::Code(header.configuration.clone())]);
         }
     }
-}
-
-/// A value as one line of a list.
-fn one_line(value: &str) -> String {
-    value.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn differences(headers: &[TrialHeader], found: &[SettingDifference]) -> Table {

@@ -106,10 +106,10 @@ fn side_by_side(inputs: &Inputs<'_>, metrics: &[usize], document: &mut Document)
     let mut chosen: Vec<&usize> = metrics.iter().collect();
     chosen.sort_by_key(rank);
     chosen.truncate((CELLS / cells).max(1));
-    document.paragraph(if cells > BOTH {
-        "Values of the base, then ratios to it."
-    } else {
+    document.paragraph(if grids.iter().all(says_both) {
         "Under each value is its ratio to the base, which sets the color."
+    } else {
+        "Values of the base, then ratios to it; small tables have both."
     });
     for metric in metrics.iter().filter(|metric| chosen.contains(metric)) {
         let own = grid.metrics[*metric];
@@ -127,10 +127,15 @@ fn side_by_side(inputs: &Inputs<'_>, metrics: &[usize], document: &mut Document)
     }
 }
 
+/// Whether cells of a table of one metric have room for the value and its ratio.
+fn says_both(grid: &Grid) -> bool {
+    grid.rows.len() * grid.columns.len() <= BOTH
+}
+
 /// One metric: a line per test, a column per variant; values with their ratios, as long as there is
 /// room for both.
 pub(super) fn one_metric(grid: &Grid, metric: usize, say: Say) -> Table {
-    let both = grid.rows.len() * grid.columns.len() <= BOTH;
+    let both = says_both(grid);
     let own = grid.metrics[metric];
     let mut columns = vec![Column::words("test")];
     columns.extend(grid.columns.iter().map(|column| Column {

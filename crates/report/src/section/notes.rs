@@ -4,6 +4,7 @@ use super::Section;
 use crate::{
     document::{Document, Item},
     inputs::Inputs,
+    words::one_line,
 };
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
     }
     document.section("notes", "Notes");
     if !notes.about.is_empty() {
-        document.paragraph(&notes.about);
+        document.paragraph(one_line(&notes.about));
     }
     let given = [
         ("hardware", &notes.hardware),
@@ -24,7 +25,7 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
         ("configuration", &notes.configuration),
     ];
     let given = given.iter().filter(|(_, text)| !text.is_empty());
-    let facts: Vec<_> = given.map(|(name, text)| ((*name).to_owned(), (*text).clone())).collect();
+    let facts: Vec<_> = given.map(|(name, text)| ((*name).to_owned(), one_line(text))).collect();
     if !facts.is_empty() {
         document.items.push(Item::Facts(facts));
     }
@@ -47,7 +48,7 @@ fn part(
     }
     document.heading(3, title);
     let (known, unknown): (Vec<_>, Vec<_>) = notes.iter().partition(|(name, _)| is_known(name));
-    let facts = known.into_iter().map(|(name, text)| (name.clone(), text.clone()));
+    let facts = known.into_iter().map(|(name, text)| (name.clone(), one_line(text)));
     document.items.push(Item::Facts(facts.collect()));
     for (name, _) in unknown {
         document.items.push(Item::Warning(format!(

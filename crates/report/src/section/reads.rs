@@ -112,7 +112,8 @@ fn in_order<'a>(inputs: &Inputs<'a>, phase: &str) -> Vec<&'a Counted> {
 /// none where the server tells none.
 fn table(counted: &Counted) -> Option<Table> {
     let mut places: Vec<(String, Traffic)> = traffic(&counted.per_op).into_iter().collect();
-    places.retain(|(_, own)| own.kib() > 0.0);
+    // Postgres 16 and 17 count requests to write, and no bytes of them.
+    places.retain(|(_, own)| own.parts().into_iter().flatten().any(|moved| moved > 0.0));
     if places.is_empty() {
         return None;
     }
@@ -231,6 +232,18 @@ mod tests {
             ("table t", [Some(4.0), Some(0.5), None, None]),
         ];
         assert_eq!(found, expected.map(|(place, parts)| (place.to_owned(), parts)));
+    }
+
+    #[test]
+    fn requests_whose_bytes_are_not_counted_are_shown() {
+        let per_op = [("io.client_backend.relation.normal.writes".to_owned(), 2.0)].into();
+        let device = Traffic { writes: Some(4.0), ..Traffic::default() };
+        let found = table(&Counted { per_op, device, ..Counted::default() }).unwrap();
+        let own = Traffic { writes: Some(2.0), ..Traffic::default() };
+        assert_eq!(found.rows[0], own.row("io client_backend.relation.normal"));
+        assert_eq!(found.rows[3], own.share_row(&device));
+        let still = [("io.client_backend.relation.normal.writes".to_owned(), 0.0)].into();
+        assert_eq!(table(&Counted { per_op: still, ..Counted::default() }), None);
     }
 
     #[test]
