@@ -1,0 +1,63 @@
+//! What is executed and repeated as a whole.
+
+use super::{Draw, Effect, Statement};
+use crate::workload::Class;
+use serde::{Deserialize, Serialize};
+
+/// One operation: a list of statements that succeed or are repeated together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Op {
+    /// Name, the tag of its histogram.
+    pub name: String,
+    /// Relative frequency among the operations of the same role; at least 1.
+    pub weight: u32,
+    /// Whether BEGIN and COMMIT enclose the statements.
+    pub transaction: bool,
+    /// Time between operations of a closed loop.
+    #[serde(default, skip_serializing_if = "Pauses::is_none")]
+    pub pauses: Pauses,
+    /// Values drawn once per execution of the operation, in order, by name.
+    pub draws: Vec<Draw>,
+    /// The statements, in order.
+    pub statements: Vec<Statement>,
+}
+
+/// What a user at a terminal does before and after an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Pauses {
+    /// Types its inputs in, milliseconds.
+    pub keying_ms: u64,
+    /// Looks at its answer, milliseconds in the mean of an exponential distribution.
+    pub think_ms: u64,
+}
+
+impl Pauses {
+    /// Whether an operation follows the one before at once.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Op {
+    /// An operation without a transaction, draws and pauses.
+    pub fn plain(name: &str, statements: Vec<Statement>) -> Self {
+        let (name, pauses) = (name.to_owned(), Pauses::default());
+        Self { name, weight: 1, transaction: false, pauses, draws: Vec::new(), statements }
+    }
+
+    /// Whether any of its statements adds rows.
+    pub fn inserts(&self) -> bool {
+        self.statements.iter().any(|one| matches!(one.effect, Effect::Insert(_) | Effect::Merge(_)))
+    }
+
+    /// Rows that its writing statements give to the server or take from it, by their definition.
+    pub fn rows_written(&self) -> u64 {
+        let writing = self.statements.iter().filter(|statement| statement.class == Class::Write);
+        writing.map(|one| one.repeat * u64::from(one.rows_per_statement.unwrap_or(1))).sum()
+    }
+
+    /// Whether any of its statements takes rows away.
+    pub fn deletes(&self) -> bool {
+        self.statements.iter().any(|statement| statement.effect == Effect::Delete)
+    }
+}
