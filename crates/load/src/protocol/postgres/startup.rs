@@ -11,6 +11,8 @@ use postgres_protocol::authentication::{
 /// Messages that a login may take: enough for every parameter, a limit for a server that never
 /// ends.
 const STEPS_MAX: usize = 1000;
+/// Rounds of hashing that SCRAM may ask for: seconds of work. Servers ask for 4,096 by default.
+const ROUNDS_MAX: u64 = 10_000_000;
 /// Asks for TLS: its length, and a number in the place of a version.
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
 /// Version 3.0 of the protocol.
@@ -102,7 +104,15 @@ impl Connection {
         let first = proof.message();
         let length = (first.len() as u32).to_be_bytes();
         self.send(b'p', &[SCRAM_SHA_256.as_bytes(), &[0], &length, first].concat())?;
-        proof.update(&self.sasl_data()?).map_err(failed)?;
+        let challenge = self.sasl_data()?;
+        let rounds = rounds(&challenge);
+        if rounds > ROUNDS_MAX {
+            return Err(Failure::lost(format!(
+                "the server asks for {rounds} rounds of SCRAM, more than {ROUNDS_MAX}: lower its \
+                 `scram_iterations` and set the password again"
+            )));
+        }
+        proof.update(&challenge).map_err(failed)?;
         self.send(b'p', proof.message())?;
         proof.finish(&self.sasl_data()?).map_err(failed)
     }
@@ -149,17 +159,19 @@ impl Connection {
                 _ => {}
             }
         }
-        Err(Failure::lost(format!("the login took more than `{STEPS_MAX}` messages")))
+        Err(endless())
     }
 
     /// The next message that is not a notice; an error is the end of a login.
     fn message(&mut self) -> Result<(u8, Vec<u8>), Failure> {
+        let mut notices = 0;
         loop {
             if let Some((kind, body)) = message::first(self.channel.unread())? {
                 let (kind, body) = (kind, body.to_vec());
                 self.channel.consume(message::HEAD + body.len());
                 match kind {
-                    b'N' => {}
+                    b'N' if notices == STEPS_MAX => return Err(endless()),
+                    b'N' => notices += 1,
                     b'E' => return Err(reply::server_error(&body).and_lost()),
                     kind => return Ok((kind, body)),
                 }
@@ -168,6 +180,16 @@ impl Connection {
             }
         }
     }
+}
+
+/// The rounds that a challenge of SCRAM asks for: `r=…,s=…,i=4096`.
+fn rounds(challenge: &[u8]) -> u64 {
+    let text = String::from_utf8_lossy(challenge);
+    text.split(',').find_map(|part| part.strip_prefix("i=")?.parse().ok()).unwrap_or(0)
+}
+
+fn endless() -> Failure {
+    Failure::lost(format!("the login took more than {STEPS_MAX} messages"))
 }
 
 fn out_of_order() -> Failure {

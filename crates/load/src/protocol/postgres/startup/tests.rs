@@ -124,6 +124,10 @@ fn a_login_that_is_not_known_names_those_that_are() {
     check(vec![authentication(10, b"SCRAM-SHA-1\0\0")], "offers no `SCRAM-SHA-256`");
     check(vec![error("FATAL", "28000", "no role")], "no role (error `28000`)");
     check(vec![message(b'?', b"")], "no PostgreSQL message");
+    check(vec![message(b'N', b"S\0").repeat(1001)], "took more than 1000 messages");
+    let offered = authentication(10, b"SCRAM-SHA-256\0\0");
+    let hard = authentication(11, b"r=a,s=AAAA,i=10000001");
+    check(vec![offered, hard], "10000001 rounds of SCRAM");
     check(vec![vec![b'R', 0, 0]], "closed the connection");
 }
 
