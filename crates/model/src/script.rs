@@ -66,8 +66,11 @@ impl Script {
 
     /// The same, to change them.
     pub fn statements_mut(&mut self) -> impl Iterator<Item = &mut Statement> {
-        let ops = self.roles.iter_mut().flat_map(|role| &mut role.ops);
-        ops.flat_map(|op| &mut op.statements)
+        self.ops_mut().flat_map(|op| &mut op.statements)
+    }
+
+    fn ops_mut(&mut self) -> impl Iterator<Item = &mut Op> {
+        self.roles.iter_mut().flat_map(|role| &mut role.ops)
     }
 
     /// Whether the workload's file divides the work among roles, which reports then tell apart.
@@ -115,12 +118,21 @@ impl Script {
         piece
     }
 
-    /// The same with one client; roles that need each other keep theirs.
+    /// The same with one client and without pauses; roles that need each other keep their clients.
     pub fn of_one_client(&self) -> Self {
         let mut script = self.clone();
+        script.ops_mut().for_each(|op| op.pauses = Pauses::default());
         if !script.has_named_roles() {
             script.roles.iter_mut().for_each(|role| role.clients = 1);
         }
+        script
+    }
+
+    /// The same without schedules and pauses: operations follow each other at once.
+    pub fn without_waits(&self) -> Self {
+        let mut script = self.clone();
+        script.ops_mut().for_each(|op| op.pauses = Pauses::default());
+        script.roles.iter_mut().for_each(|role| role.arrival = Arrival::Closed);
         script
     }
 
@@ -133,6 +145,7 @@ impl Script {
                 ops.push(op.clone());
             }
         }
+        ops.iter_mut().for_each(|op| op.pauses = Pauses::default());
         Self { roles: vec![Role { ops, ..Role::default() }], ..self.clone() }
     }
 }

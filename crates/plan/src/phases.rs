@@ -16,7 +16,7 @@ use model::{
     number::counted,
     plan::{Phase, PhaseKind, Settle},
     schema::Table,
-    script::{End, Role, Script},
+    script::{End, Op, Role, Script},
     workload::{Arrival, Mode},
 };
 use std::collections::BTreeMap;
@@ -110,6 +110,7 @@ fn phase(draft: &Draft, entry: &DraftPhase, levels: Levels) -> Result<Phase, Err
     let (script, arrival) = if executes(suite.kind) {
         let mut script = workload.resolve(&parameters)?;
         let arrival = arrival_of(draft, entry, &mut script)?;
+        check_pauses(&script).map_err(|error| error.at(in_suite()))?;
         (script, arrival)
     } else {
         (workload.script(&parameters, Limits::Unchecked)?, Arrival::Closed)
@@ -329,6 +330,21 @@ fn clients(entry: &DraftPhase, parameters: &Parameters) -> Result<u32, Error> {
             Err(Error::Invalid { place: Location::default(), reason })
         }
     }
+}
+
+/// Operations that start after pauses cannot start at intended times too.
+fn check_pauses(script: &Script) -> Result<(), Error> {
+    let is_both =
+        |role: &Role| role.arrival != Arrival::Closed && role.ops.iter().any(Op::has_pauses);
+    if !script.roles.iter().any(is_both) {
+        return Ok(());
+    }
+    let name = &script.workload;
+    let reason = format!(
+        "operations of `{name}` have `keying_ms` or `think_ms`, and start after these; leave \
+         `arrival` out"
+    );
+    Err(Error::Invalid { place: Location::default(), reason })
 }
 
 /// Puts the experiment's arrival over the suite's over that of the only role. Several roles have

@@ -45,6 +45,11 @@ impl Op {
         Self { name, weight: 1, transaction: false, pauses, draws: Vec::new(), statements }
     }
 
+    /// Whether it starts after a pause, or another one does after it.
+    pub fn has_pauses(&self) -> bool {
+        !self.pauses.is_none()
+    }
+
     /// Whether any of its statements adds rows.
     pub fn inserts(&self) -> bool {
         self.statements.iter().any(|one| matches!(one.effect, Effect::Insert(_) | Effect::Merge(_)))

@@ -1,5 +1,5 @@
 use super::*;
-use crate::workload::NONE;
+use crate::workload::{NONE, Spacing};
 use values::generator::Uniform;
 
 fn script(end: End) -> Script {
@@ -57,6 +57,20 @@ fn pieces_add_up_to_the_whole() {
 #[test]
 fn a_role_that_follows_another_still_does() {
     assert_eq!(script(End::With(1)).piece(1, 4).roles[0].end, End::With(1));
+}
+
+#[test]
+fn what_is_not_timed_waits_for_nobody() {
+    let mut script = script(End::Stretch);
+    let role = &mut script.roles[0];
+    let pauses = Pauses { keying_ms: 2000, think_ms: 5000 };
+    role.ops = vec![Op { pauses, ..Op::plain("o", Vec::new()) }];
+    role.arrival = Arrival::Open { per_second: 1.0, spacing: Spacing::Even };
+    let pauses = |script: Script| script.roles[0].ops[0].has_pauses();
+    assert!(pauses(script.clone()));
+    assert_eq!(script.without_waits().roles[0].arrival, Arrival::Closed);
+    let all = [script.without_waits(), script.of_one_client(), script.alone()];
+    assert_eq!(all.map(pauses), [false; 3]);
 }
 
 #[test]

@@ -20,7 +20,7 @@ use model::{
     coded::{self, Transactions},
     lua::{EVENT, Lua},
     script::{Coded, Committed, Op, Pauses, Role, Script, Statement},
-    workload::{Arrival, Class, Counts, Mode, TableChoice},
+    workload::{Class, Counts, Mode, TableChoice},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -268,12 +268,6 @@ impl WireWorkload {
         let mut roles = role::led(roles, self.lead)?;
         if let Some(arrival) = arrival {
             roles.iter_mut().for_each(|role| role.arrival = arrival);
-        }
-        let pauses = |role: &Role| role.ops.iter().any(|op| !op.pauses.is_none());
-        if roles.iter().any(|role| role.arrival != Arrival::Closed && pauses(role)) {
-            let reason = "operations with `keying_ms` or `think_ms` start by themselves; leave \
-                          `arrival` out";
-            return Err(Fault::invalid(reason)).under("arrival");
         }
         kept::check(&ops, &roles)?;
         Ok(roles)

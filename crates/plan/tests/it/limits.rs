@@ -204,6 +204,20 @@ fn numbers_of_coded_transactions_are_refused_where_they_are_set() {
 }
 
 #[test]
+fn an_operation_starts_after_pauses_or_at_a_rate() {
+    let text = "question = \"Which?\"\nworkloads = [\"tpcc-terminals\"]\n";
+    let build = "[factors]\nbuild = [\"sqlite\"]\n";
+    let plan = plan_of(&format!("{text}{build}")).unwrap();
+    let ops = &plan.phases[0].script.roles[0].ops;
+    let known: Vec<_> = ops.iter().map(|op| (op.pauses.keying_ms, op.pauses.think_ms)).collect();
+    let expected = [(18, 12), (3, 12), (2, 10), (2, 5), (2, 5)];
+    assert_eq!(known, expected.map(|(keying, think)| (1000 * keying, 1000 * think)));
+    let refused = plan_of(&format!("{text}arrival = {{ per_second = 5 }}\n{build}")).unwrap_err();
+    let reason = "operations of `tpcc-terminals` have `keying_ms` or `think_ms`";
+    assert!(refused.to_string().contains(reason), "{refused}");
+}
+
+#[test]
 fn a_schema_without_a_suite_gets_the_parameters_of_the_experiment() {
     let plan = plan_of(
         "question = \"Which?\"\nworkloads = [\"tpcc\"]\nparameters = { warehouses = 3 }\n\

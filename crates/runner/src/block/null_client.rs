@@ -14,7 +14,6 @@ use model::{
     plan::{Phase, PhaseKind},
     reading::{Reading, Scope},
     script::Script,
-    workload::Arrival,
 };
 use probe::Meter;
 use std::collections::BTreeMap;
@@ -60,9 +59,7 @@ fn prepare(run: &Run<'_>, driver: &mut Driver, phase: &Phase) -> Result<Vec<Conn
     };
     let mut assignment = run.assignment(phase)?;
     as_in(&mut assignment.script, dialect(run)?);
-    for role in &mut assignment.script.roles {
-        role.arrival = Arrival::Closed;
-    }
+    assignment.script = assignment.script.without_waits();
     driver.ask(&Command::Compile(Box::new(assignment)))?;
     Ok(connections)
 }
