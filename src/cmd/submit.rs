@@ -106,6 +106,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     }
     let whole = planned(&arguments, &[])?;
     feasible::check(&whole, &arguments.host.seen_places()?)?;
+    arguments.experiment.warn_of_code(&arguments.catalog.open()?)?;
     let blocks = arguments.blocks_per_task.min(whole.blocks.len() as u32);
     let own = planned(&arguments, &[format!("blocks={blocks}")])?;
     let tasks = (whole.blocks.len() as u32).div_ceil(blocks);

@@ -31,7 +31,7 @@ pub(super) struct Connection {
     driver: Driver,
     index: usize,
     dialog: Option<Box<dyn Dialog>>,
-    /// By their numbers, of which none is given twice; without those that were closed or went with
+    /// By their numbers, none of which is given twice; without those that were closed or went with
     /// their connection.
     statements: BTreeMap<usize, Statement>,
     /// The last number.
