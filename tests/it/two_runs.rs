@@ -59,8 +59,9 @@ fn a_run_is_compared_with_an_earlier_one() {
     let named = |run: &str| format!("@{}", run.split('.').next().unwrap());
     assert!(rate["variant"].as_str().unwrap().ends_with(&named(second)), "{rate}");
     assert!(rate["base"].as_str().unwrap().ends_with(&named(first)), "{rate}");
-    // A block whose slices were all slow on a busy host is left out.
-    assert!((2..=4).contains(&rate["blocks"].as_u64().unwrap()), "{rate}");
+    // Unless slices were left out, because the host was busy.
+    let blocks = rate["blocks"].as_u64().unwrap();
+    assert!(blocks == 4 || blocks > 1 && json.contains(" left out: "), "{json}");
     assert!(rate["ratio"].as_f64().unwrap() > 0.0);
     // The ratio is that of the runs' own values.
     let value = |run: &str| {

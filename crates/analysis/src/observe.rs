@@ -371,7 +371,7 @@ mod tests {
 
     /// A slice in which the load engine needed so many microseconds for an operation, and other
     /// processes so many seconds.
-    fn slice((block, round): (u32, u32), us: f64, others: f64) -> SliceRecord {
+    fn slice(block: u32, round: u32, us: f64, others: f64) -> SliceRecord {
         let reading = |scope, counter: &str, end: f64| {
             let counter = counter.to_owned();
             Reading { scope, counter, start: 0.0, end }
@@ -407,7 +407,7 @@ mod tests {
     fn what_is_wrong_in_a_slow_slice_that_counts_is_told() {
         let costs = [[10.0, 10.1], [10.2, 14.0], [13.0, 12.0], [10.0, 10.1]];
         let of_block = |(block, [one, other]): (u32, [f64; 2])| {
-            [slice((block, 0), one, 0.0), slice((block, 1), other, 0.0)]
+            [slice(block, 0, one, 0.0), slice(block, 1, other, 0.0)]
         };
         let slices: Vec<SliceRecord> = (0..).zip(costs).flat_map(of_block).collect();
         let told = observed(&slices).warnings();
@@ -420,8 +420,8 @@ mod tests {
     fn what_stalled_has_no_counts_even_where_the_host_was_disturbed() {
         let counts = |marks: &[&str]| {
             let mut slices: Vec<SliceRecord> =
-                (0..5).map(|block| slice((block, 0), 10.0, 0.0)).collect();
-            slices[0] = slice((0, 0), 10.0, 0.5);
+                (0..5).map(|block| slice(block, 0, 10.0, 0.0)).collect();
+            slices[0] = slice(0, 0, 10.0, 0.5);
             slices[0].marks = marks.iter().map(|mark| (*mark).to_owned()).collect();
             let found = observed(&slices).measurements.into_iter();
             found.filter(|one| one.metric == "foreground_user_instructions_per_op").count()

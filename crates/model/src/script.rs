@@ -120,8 +120,7 @@ impl Script {
 
     /// The same with one client and without pauses; roles that need each other keep their clients.
     pub fn of_one_client(&self) -> Self {
-        let mut script = self.clone();
-        script.ops_mut().for_each(|op| op.pauses = Pauses::default());
+        let mut script = self.without_pauses();
         if !script.has_named_roles() {
             script.roles.iter_mut().for_each(|role| role.clients = 1);
         }
@@ -130,8 +129,7 @@ impl Script {
 
     /// The same without schedules and pauses: operations follow each other at once.
     pub fn without_waits(&self) -> Self {
-        let mut script = self.clone();
-        script.ops_mut().for_each(|op| op.pauses = Pauses::default());
+        let mut script = self.without_pauses();
         script.roles.iter_mut().for_each(|role| role.arrival = Arrival::Closed);
         script
     }
@@ -139,14 +137,20 @@ impl Script {
     /// The same operations as one role of one connection, which waits for nobody and ends with its
     /// stretch.
     pub fn alone(&self) -> Self {
+        let script = self.without_pauses();
         let mut ops: Vec<Op> = Vec::new();
-        for op in self.ops() {
+        for op in script.ops() {
             if ops.iter().all(|known| known.name != op.name) {
                 ops.push(op.clone());
             }
         }
-        ops.iter_mut().for_each(|op| op.pauses = Pauses::default());
-        Self { roles: vec![Role { ops, ..Role::default() }], ..self.clone() }
+        Self { roles: vec![Role { ops, ..Role::default() }], ..script }
+    }
+
+    fn without_pauses(&self) -> Self {
+        let mut script = self.clone();
+        script.ops_mut().for_each(|op| op.pauses = Pauses::default());
+        script
     }
 }
 
