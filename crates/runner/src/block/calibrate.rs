@@ -9,6 +9,7 @@ use crate::{
     calibration::{Calibration, STATE},
     run::Run,
     server::{Instance, data, tables},
+    slice::indexes,
 };
 use model::{
     drive::{StretchEnd, StretchReport},
@@ -81,15 +82,14 @@ fn rates_of(
     let data = data::copy_for_block(run, subject, 0)?;
     let mut instance = Instance::start(run, subject, &data, 1)?;
     tables::warm(run, &mut instance)?;
+    build_indexes(run, subject, &mut instance, phases)?;
     for phase in phases {
         let clients = phase.script.connections();
         if instance.connections.len() != clients as usize {
             instance.connect(clients)?;
         }
-        match instance.compile(&run.assignment(phase)?) {
-            // Its slices will say so.
-            Err(Error::Sql { lost: false, .. }) => continue,
-            other => other?,
+        if accepted(instance.compile(&run.assignment(phase)?))?.is_none() {
+            continue;
         }
         let seed = run.plan.experiment.seed ^ 0xca1b;
         instance.driver.stretch(StretchEnd::Seconds(WARM_UP_SECONDS), seed)?;
@@ -105,6 +105,31 @@ fn rates_of(
         found.operations.insert(phase.name.clone(), per_connection(&report, clients, phase));
     }
     instance.end()
+}
+
+/// Builds the indexes that these phases will find: without them a search looks at all rows, and
+/// slices of as many searches would be over at once.
+fn build_indexes(
+    run: &Run<'_>,
+    subject: usize,
+    instance: &mut Instance,
+    phases: &[&Phase],
+) -> Result<(), Error> {
+    let is_used =
+        |index: &Phase| phases.iter().any(|phase| phase.script.schema == index.script.schema);
+    let indexes = run.plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Index);
+    for phase in indexes.filter(|phase| is_used(phase)) {
+        accepted(indexes::build(run, subject, instance, phase))?;
+    }
+    Ok(())
+}
+
+/// What a subject has done; `None` if it refuses the statement, as its slices will say.
+fn accepted<T>(done: Result<T, Error>) -> Result<Option<T>, Error> {
+    match done {
+        Err(Error::Sql { lost: false, .. }) => Ok(None),
+        other => other.map(Some),
+    }
 }
 
 /// Operations per second of a stretch.

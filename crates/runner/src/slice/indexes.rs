@@ -1,6 +1,12 @@
 //! The phase that creates secondary indexes, each timed.
 
-use crate::{Error, clock::monotonic_ns, run::Run, server::unexpected, trial::Trial};
+use crate::{
+    Error,
+    clock::monotonic_ns,
+    run::Run,
+    server::{Instance, unexpected},
+    trial::Trial,
+};
 use model::{
     drive::{Command, IndexJob, IndexTime, OpReport, Percentiles, Reply, StretchReport},
     plan::{Phase, PhaseKind},
@@ -15,14 +21,8 @@ pub(crate) fn create(
     phase: &Phase,
     rows: u64,
 ) -> Result<StretchReport, Error> {
-    let engine = run.subject(trial.subject).config.engine.clone().unwrap_or_default();
-    let schema = run.schema_of(phase)?.clone();
-    let job = IndexJob { schema, engine };
     let start_ns = monotonic_ns();
-    let times = match trial.instance.driver.ask(&Command::Index(job))? {
-        Reply::Indexed(times) => times,
-        other => return Err(unexpected("index", &other)),
-    };
+    let times = build(run, trial.subject, &mut trial.instance, phase)?;
     let mut report = StretchReport { start_ns, end_ns: monotonic_ns(), ..Default::default() };
     report.scheduled = times.len() as u64;
     report.succeeded = report.scheduled;
@@ -30,6 +30,21 @@ pub(crate) fn create(
     report.rows_changed = rows;
     report.ops = times.iter().map(operation).collect();
     Ok(report)
+}
+
+/// Creates the indexes that a phase asks for.
+pub(crate) fn build(
+    run: &Run<'_>,
+    subject: usize,
+    instance: &mut Instance,
+    phase: &Phase,
+) -> Result<Vec<IndexTime>, Error> {
+    let engine = run.subject(subject).config.engine.clone().unwrap_or_default();
+    let schema = run.schema_of(phase)?.clone();
+    match instance.driver.ask(&Command::Index(IndexJob { schema, engine }))? {
+        Reply::Indexed(times) => Ok(times),
+        other => Err(unexpected("index", &other)),
+    }
 }
 
 /// Bytes of the tables before their indexes are created; none in other phases.

@@ -1,6 +1,6 @@
 //! One slice: thaw, a discarded start, the measured stretch, the drain, freeze.
 
-mod indexes;
+pub(crate) mod indexes;
 pub(crate) mod intrusive;
 mod rows;
 mod state;
