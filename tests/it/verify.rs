@@ -73,6 +73,26 @@ fn the_insert_benchmark_uses_its_indexes_on_innodb_and_myrocks_of_mariadb() {
     check_insert_benchmark(factors, 2);
 }
 
+/// All servers answer queries of time series alike, and take their rows.
+#[test]
+fn time_series_are_the_same_on_all_servers() {
+    let check = |suite: &str, parameters: &str, phases: usize| {
+        let lab = Lab::with_small_logs();
+        let text = format!(
+            "question = \"Do they answer alike?\"\nsuite = \"{suite}\"\nblocks = 1\n\
+             parameters = {{ {parameters} }}\n[factors]\n\
+             build = [\"postgres@18\", \"mysql@9\", \"mariadb@11.8\", \"sqlite\"]\n"
+        );
+        lab.write("series.toml", &text);
+        let out = lab.succeed(&["verify", "series.toml", "--operations", "2"]);
+        assert!(out.contains(&format!("\n{phases} phases on 4 subjects with ")), "{out}");
+        assert!(out.contains(" in all tables: 0 failures, 0 documented deviations"), "{out}");
+    };
+    check("tsbs", "hosts = 8, hours = 12, window_hours = 12", 15);
+    check("tsbs-load", "hosts = 8, rows_per_table = 20, rows_per_statement = 10", 2);
+    check("tsbm", "devices = 10", 3);
+}
+
 const STOCK: &str = "
 question = \"Do the workloads of stock sysbench do what they say?\"
 workloads = [\"oltp_point_select\", \"oltp_read_only\", \"oltp_read_write\", \"oltp_update_index\",

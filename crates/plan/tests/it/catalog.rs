@@ -97,7 +97,7 @@ fn every_shipped_experiment_is_planned() {
             "io-bound" | "io-by-file" => (3, 1),
             "transports" => (8, 2),
             "storage-engines" => (4, 2),
-            "time-series" | "time-series-writes" => (4, 1),
+            "time-series" | "time-series-load" | "time-series-writes" => (4, 1),
             "vectors" => (3, 1),
             "durability" => (5, 1),
             "performance-schema" => (6, 3),
