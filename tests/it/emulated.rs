@@ -46,6 +46,28 @@ fn old_and_new_servers_are_counted_over_many_operations() {
     }
 }
 
+/// A search that looks at all 10,000 rows takes 64 multiplications for each, and millions of
+/// instructions.
+#[test]
+fn searches_are_counted_with_the_index_that_a_phase_has_built() {
+    let lab = Lab::with_small_logs();
+    let text_of = MINE.replace("workloads = [\"point-query\", \"insert\"]", "suite = \"vectors\"");
+    let factors = "build = [\"postgres@18\"]\nconfig = [\"vectors\"]\nm = [16]\nef = [10]\n";
+    lab.write("mine.toml", &format!("{text_of}{factors}"));
+    let output = lab.run(&["run", "mine.toml", "--counts", "emulated", "--progress", "none"]);
+    let said = text(&output.stderr);
+    if said.contains("there is no `qemu-x86_64`") {
+        println!("skipped: {said}");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let instructions = counters(&lab, "vector-search", "emulated_user_instructions");
+    let operations = counters(&lab, "vector-search", "emulated_operations");
+    assert_eq!((instructions.len(), operations.len()), (1, 1), "{said}");
+    let each = instructions[0] / operations[0];
+    assert!((20_000.0..2_000_000.0).contains(&each), "{each}");
+}
+
 /// A `qemu-x86_64` in a folder of its own that everybody can enter, which emulates all programs
 /// but `postgres`; none where there is no emulator.
 fn refusing(lab: &Lab) -> Option<PathBuf> {

@@ -8,7 +8,7 @@ use model::{
     plan::{PhaseKind, Plan},
     quoted,
     script::{Script, Statement},
-    workload::{Arrival, Class, Counts},
+    workload::{Arrival, Class, Counts, NONE},
 };
 use std::collections::BTreeMap;
 
@@ -40,7 +40,8 @@ pub struct Design {
 pub struct PhaseFacts {
     /// What per-operation metrics divide by.
     pub counts: Counts,
-    /// Rows that one operation examines where it returns none: the rows of a table.
+    /// Rows that one operation examines where it returns none: the rows of a table; 0 where it
+    /// searches an index.
     pub scanned_rows: f64,
     /// Whether the workload has statements that are meant to change rows.
     pub writes: bool,
@@ -89,9 +90,12 @@ impl Design {
         let subjects =
             plan.subjects.iter().map(|s| (label(s), plan.base_of(s).map(str::to_owned))).collect();
         let facts = |phase: &model::plan::Phase| {
-            let rows = phase.parameters.get("rows").copied();
-            let scanned_rows = rows.map_or(plan.experiment.rows as f64, |rows| rows as f64);
             let script = &phase.script;
+            let rows = phase.parameters.get("rows").copied();
+            let scanned_rows = match searches(script) {
+                true => 0.0,
+                false => rows.map_or(plan.experiment.rows as f64, |rows| rows as f64),
+            };
             let counts = match phase.kind {
                 // The published figure of an index phase: rows of the tables per second.
                 PhaseKind::Index => Counts::Rows,
@@ -184,6 +188,11 @@ impl Design {
     }
 }
 
+/// Whether a workload searches an index: then it examines the rows that it returns.
+fn searches(script: &Script) -> bool {
+    script.statements().any(|statement| statement.index.iter().any(|index| index != NONE))
+}
+
 /// Whether a workload does nothing but change rows, one statement at a time, and may find none.
 fn drains(script: &Script) -> bool {
     let idle =
@@ -200,7 +209,7 @@ mod tests {
     use model::{
         experiment::Experiment,
         plan::Phase,
-        script::{End, Role},
+        script::{End, Op, Role},
         subject::{Build, Config, Subject},
     };
 
@@ -293,6 +302,29 @@ mod tests {
         check(Kind::Classic, PhaseKind::Measure, rows, false);
         check(Kind::Interleaved, PhaseKind::Index, rows, false);
         check(Kind::Interleaved, PhaseKind::Measure, End::Stretch, false);
+    }
+
+    #[test]
+    fn a_search_does_not_examine_all_rows() {
+        let check = |index: &[&str], expected: bool| {
+            let mut statement = Statement::plain("SELECT 1");
+            statement.index = index.iter().map(|name| (*name).to_owned()).collect();
+            let ops = vec![Op::plain("o", vec![statement])];
+            let script = Script {
+                workload: "w".into(),
+                source: String::new(),
+                schema: String::new(),
+                counts: Counts::Rows,
+                roles: vec![Role { ops, ..Role::default() }],
+                deviations: Vec::new(),
+                lua: None,
+                coded: None,
+            };
+            assert_eq!(searches(&script), expected, "{index:?}");
+        };
+        check(&[], false);
+        check(&[NONE], false);
+        check(&["primary"], true);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! The rounds of a writing phase follow each other without a pause, and the server finishes its
 //! pending background work after the last one. Each slice since the drain before has done the same
-//! work and gets an equal share of that.
+//! work and gets an equal share of that. A round that was disturbed is repeated right after it, and
+//! has a number behind all planned ones: what follows what is not the order of the numbers.
 
 use crate::{Input, parts::find};
 use model::{
@@ -19,7 +20,9 @@ type Waiting<'a> = BTreeMap<(&'a str, u32, &'a str, &'a str), Vec<usize>>;
 pub(crate) fn shared(slices: &[Input<'_>]) -> Vec<Option<SliceRecord>> {
     let mut found = vec![None; slices.len()];
     let mut waiting = Waiting::new();
-    for (place, Input { run, slice, .. }) in slices.iter().enumerate() {
+    let mut in_time: Vec<(usize, &Input<'_>)> = slices.iter().enumerate().collect();
+    in_time.sort_by_key(|(_, one)| (one.slice.repeats.unwrap_or(one.slice.round), one.slice.round));
+    for (place, Input { run, slice, .. }) in in_time {
         if slice.state != SliceState::Measured {
             continue;
         }
@@ -84,6 +87,22 @@ mod tests {
         let mut discarded = pair.clone();
         discarded[0].state = SliceState::Discarded;
         assert_eq!(deltas(&discarded), [None, None]);
+    }
+
+    #[test]
+    fn a_repeated_round_shares_the_drain_that_followed_it() {
+        let repeated = slice(2, reading(112.0, 122.0), &[]);
+        let slices = [
+            slice(0, reading(100.0, 110.0), &[]),
+            slice(1, reading(130.0, 150.0), &[reading(130.0, 210.0)]),
+            SliceRecord { repeats: Some(0), ..repeated.clone() },
+        ];
+        assert_eq!(deltas(&slices), [Some(30.0), Some(40.0), Some(30.0)]);
+        // The last round once more has a drain of its own.
+        let drained = vec![reading(212.0, 252.0)];
+        let last = SliceRecord { repeats: Some(1), drained, ..repeated };
+        let slices = [slices[0].clone(), slices[1].clone(), last];
+        assert_eq!(deltas(&slices), [Some(40.0), Some(50.0), None]);
     }
 
     #[test]

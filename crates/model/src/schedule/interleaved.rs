@@ -152,10 +152,10 @@ impl Phase<'_> {
     fn pieces(&self) -> Vec<Step> {
         let phase = self.index;
         let about = &self.plan.phases[phase];
-        let after = After::of(&about.script);
-        let orders = match about.kind {
-            PhaseKind::Index => self.orders().get(..1).unwrap_or_default(),
-            _ => self.orders(),
+        let (orders, after) = match about.kind {
+            // What its workload does is not executed: pages are written all the same.
+            PhaseKind::Index => (self.orders().get(..1).unwrap_or_default(), After::Drain),
+            _ => (self.orders(), After::of(&about.script)),
         };
         let mut steps = Vec::new();
         for (round, order) in orders.iter().enumerate() {
@@ -328,5 +328,16 @@ mod tests {
         let piece = |index, of| Length::Whole(Piece { index, of });
         let [first, second, whole] = [piece(0, 2), piece(1, 2), piece(0, 1)];
         assert_eq!(lengths, [first, first, second, second, whole, whole]);
+    }
+
+    #[test]
+    fn what_the_build_of_an_index_leaves_is_done_before_its_searches_are_measured() {
+        let index = testing::phase("index", PhaseKind::Index, Class::Read);
+        let search = testing::phase("search", PhaseKind::Measure, Class::Read);
+        let plan = testing::plan(vec![index, search]);
+        let steps = steps(&plan, &plan.blocks[0], &[1, 1000], &BTreeSet::new());
+        let after: Vec<After> = steps.iter().filter_map(measured).map(|one| one.after).collect();
+        let (drain, freeze) = (After::Drain, After::Freeze);
+        assert_eq!(after, [drain, drain, freeze, freeze, freeze, freeze]);
     }
 }

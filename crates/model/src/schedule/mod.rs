@@ -145,7 +145,8 @@ impl Length {
 pub enum After {
     /// Nothing: the slice only read, or the design lets the next one pay (classic).
     Freeze,
-    /// The slice wrote, and the server finishes what is pending before anything else is measured.
+    /// The slice wrote, or built indexes, and the server finishes what is pending before anything
+    /// else is measured.
     Drain,
 }
 

@@ -7,7 +7,11 @@ use crate::{
     run::Run,
     server::{Instance, tables},
 };
-use model::drive::{Assignment, StretchEnd};
+use model::{
+    drive::{Assignment, StretchEnd},
+    script::{Script, Statement},
+    workload::{Class, TableChoice},
+};
 
 /// Operations of a stretch, at most. A driver that has not answered for 24 hours is ended, and rows
 /// of a large table may take longer.
@@ -34,7 +38,7 @@ pub(super) fn age(run: &mut Run<'_>, instance: &mut Instance) -> Result<u64, Err
         if all == 0 {
             instance.connect(1)?;
         }
-        let script = phase.script.alone();
+        let script = writing(&phase.script);
         instance.compile(&Assignment { script, schema, mode: phase.mode })?;
         for piece in pieces(operations) {
             let seed = plan.experiment.seed.wrapping_add(all);
@@ -46,6 +50,24 @@ pub(super) fn age(run: &mut Run<'_>, instance: &mut Instance) -> Result<u64, Err
     Ok(all)
 }
 
+/// The operations of a script that write, for one connection that executes them on all tables.
+fn writing(script: &Script) -> Script {
+    let mut script = script.alone();
+    for role in &mut script.roles {
+        role.ops.retain(|op| op.statements.iter().any(|one| one.class == Class::Write));
+        for op in &mut role.ops {
+            // The table of the connection is always the first one.
+            let own = |one: &&mut Statement| one.table == TableChoice::Connection;
+            let mut own = op.statements.iter_mut().filter(own);
+            if let Some(first) = own.next() {
+                first.table = TableChoice::Fresh;
+            }
+            own.for_each(|other| other.table = TableChoice::Same);
+        }
+    }
+    script
+}
+
 /// So many operations as stretches, each of which is answered in time.
 fn pieces(operations: u64) -> impl Iterator<Item = u64> {
     let rest = operations % PIECE;
@@ -55,6 +77,21 @@ fn pieces(operations: u64) -> impl Iterator<Item = u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{op, script};
+    use model::script::Role;
+
+    #[test]
+    fn all_tables_are_aged_by_what_writes() {
+        let on = |table, class| Statement { table, class, ..Statement::plain("SQL") };
+        let (own, same) = (TableChoice::Connection, TableChoice::Same);
+        let statements = [on(own, Class::Write), on(same, Class::Read), on(own, Class::Write)];
+        let ops = vec![op("query", vec![on(own, Class::Read)]), op("measure", statements.into())];
+        let role = Role { ops, ..Role::default() };
+        let found = writing(&Script { roles: vec![role], ..script() });
+        let [only] = found.roles[0].ops.as_slice() else { panic!("{found:?}") };
+        let tables: Vec<TableChoice> = only.statements.iter().map(|one| one.table).collect();
+        assert_eq!((only.name.as_str(), tables), ("measure", vec![TableChoice::Fresh, same, same]));
+    }
 
     #[test]
     fn no_stretch_of_a_large_table_is_long() {

@@ -15,6 +15,7 @@ use model::{
     drive::{StretchEnd, StretchReport},
     plan::{Phase, PhaseKind},
 };
+use std::collections::BTreeSet;
 
 /// Length of the stretch that warms up, and of those that tell the rate of the base, seconds.
 const WARM_UP_SECONDS: f64 = 1.0;
@@ -82,8 +83,16 @@ fn rates_of(
     let data = data::copy_for_block(run, subject, 0)?;
     let mut instance = Instance::start(run, subject, &data, 1)?;
     tables::warm(run, &mut instance)?;
-    build_indexes(run, subject, &mut instance, phases)?;
+    let mut built = BTreeSet::new();
     for phase in phases {
+        // Without the indexes that it will find a search looks at all rows, and slices of as many
+        // searches would be over at once.
+        for index in indexes::before(&run.plan.phases, phase) {
+            let is_used = index.script.schema == phase.script.schema;
+            if is_used && built.insert(index.name.as_str()) {
+                accepted(indexes::build(run, subject, &mut instance, index))?;
+            }
+        }
         let clients = phase.script.connections();
         if instance.connections.len() != clients as usize {
             instance.connect(clients)?;
@@ -105,23 +114,6 @@ fn rates_of(
         found.operations.insert(phase.name.clone(), per_connection(&report, clients, phase));
     }
     instance.end()
-}
-
-/// Builds the indexes that these phases will find: without them a search looks at all rows, and
-/// slices of as many searches would be over at once.
-fn build_indexes(
-    run: &Run<'_>,
-    subject: usize,
-    instance: &mut Instance,
-    phases: &[&Phase],
-) -> Result<(), Error> {
-    let is_used =
-        |index: &Phase| phases.iter().any(|phase| phase.script.schema == index.script.schema);
-    let indexes = run.plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Index);
-    for phase in indexes.filter(|phase| is_used(phase)) {
-        accepted(indexes::build(run, subject, instance, phase))?;
-    }
-    Ok(())
 }
 
 /// What a subject has done; `None` if it refuses the statement, as its slices will say.

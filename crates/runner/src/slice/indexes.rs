@@ -4,7 +4,7 @@ use crate::{
     Error,
     clock::monotonic_ns,
     run::Run,
-    server::{Instance, unexpected},
+    server::{Instance, OwnServer, Waiting, unexpected},
     trial::Trial,
 };
 use model::{
@@ -12,6 +12,10 @@ use model::{
     plan::{Phase, PhaseKind},
     reading::{Reading, Scope},
 };
+use std::path::Path;
+
+/// A server beside the subject's own that is started as that is.
+const BESIDE: OwnServer = |_, _, _, _| Ok(());
 
 /// Creates them and reports each DDL statement as an operation whose service time is its wall time.
 /// The `rows` of the tables count as changed: the published figure is indexed rows per second.
@@ -47,6 +51,33 @@ pub(crate) fn build(
     }
 }
 
+/// The phases of a plan that have built indexes when the turn of one of them comes.
+pub(crate) fn before<'a>(phases: &'a [Phase], phase: &'a Phase) -> impl Iterator<Item = &'a Phase> {
+    let earlier = phases.iter().take_while(move |one| one.name != phase.name);
+    earlier.filter(|one| one.kind == PhaseKind::Index)
+}
+
+/// Builds in a copy of a template, which has no index that a phase builds, those that a phase
+/// finds. A server of its own does it, at full speed, whatever is started there later.
+pub(super) fn build_in(
+    run: &Run<'_>,
+    subject: usize,
+    folder: &Path,
+    phase: &Phase,
+) -> Result<(), Error> {
+    let phases: Vec<&Phase> = before(&run.plan.phases, phase).collect();
+    if phases.is_empty() {
+        return Ok(());
+    }
+    let waiting = Waiting::spawn_beside(run, subject, "indexes", BESIDE)?;
+    let mut instance = Instance::launch(run, waiting, folder)?;
+    instance.connect(0)?;
+    for phase in phases {
+        build(run, subject, &mut instance, phase)?;
+    }
+    instance.end()
+}
+
 /// Bytes of the tables before their indexes are created; none in other phases.
 pub(super) fn size_before(trial: &mut Trial, phase: &Phase) -> Result<Option<f64>, Error> {
     match phase.kind {
@@ -77,5 +108,28 @@ fn operation(time: &IndexTime) -> OpReport {
         service_us: all,
         response_us: all,
         ..Default::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::phase;
+
+    #[test]
+    fn a_phase_finds_the_indexes_of_those_before_it() {
+        let named = |name: &str, kind| Phase { name: name.to_owned(), ..phase(kind) };
+        let phases = [
+            named("scan", PhaseKind::Measure),
+            named("build", PhaseKind::Index),
+            named("search", PhaseKind::Measure),
+        ];
+        let check = |place: usize, expected: &[&str]| {
+            let found = before(&phases, &phases[place]).map(|one| one.name.as_str());
+            assert_eq!(found.collect::<Vec<_>>(), expected);
+        };
+        check(0, &[]);
+        check(1, &[]);
+        check(2, &["build"]);
     }
 }

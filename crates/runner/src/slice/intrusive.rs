@@ -1,5 +1,6 @@
 //! Stretches of their own for instruments that disturb, outside all measured windows.
 
+use super::indexes;
 use crate::{
     Error,
     calibration::STATE,
@@ -32,11 +33,19 @@ pub(crate) struct Observed<'a> {
 /// the phase's slices. A stretch has as many operations for every subject as for the first.
 pub(crate) fn execute<'a>(
     run: &mut Run<'_>,
-    observed: Vec<Observed<'a>>,
+    mut observed: Vec<Observed<'a>>,
 ) -> Result<Vec<Observed<'a>>, Error> {
     let Some(phase) = observed.first().map(|one| one.stretch.phase) else { return Ok(observed) };
-    let script = &run.plan.phases[phase].script;
-    let able = |one: &Observed<'_>| one.trial.obstacle(script).is_none();
+    let phase = &run.plan.phases[phase];
+    if let Some(reason) = unlike(run, phase)? {
+        for used in intruders(run) {
+            for one in &mut observed {
+                not_counted(run, &mut one.trial, phase, used, &reason)?;
+            }
+        }
+        return Ok(observed);
+    }
+    let able = |one: &Observed<'_>| one.trial.obstacle(&phase.script).is_none();
     let (mut able, unable): (Vec<_>, Vec<_>) = observed.into_iter().partition(able);
     for used in intruders(run) {
         able = run.during(used.activity(), |run| with_copies(run, able, used))?;
@@ -47,6 +56,26 @@ pub(crate) fn execute<'a>(
     }
     able.extend(unable);
     Ok(able)
+}
+
+/// Why the tables of a copy are not those that a phase finds, if they are not.
+fn unlike(run: &Run<'_>, phase: &Phase) -> Result<Option<String>, Error> {
+    let schema = run.schema_of(phase)?;
+    let is_loaded = schema.lua.is_some() || tables::rows(schema) > 0.0;
+    let filling = filled_by(&run.plan.phases, phase).filter(|_| !is_loaded);
+    Ok(filling.map(|other| {
+        format!("`{}` fills its tables, and a copy that is loaded again has no rows", other.name)
+    }))
+}
+
+/// The phase before another one that writes to its tables until its roles end.
+fn filled_by<'a>(phases: &'a [Phase], phase: &Phase) -> Option<&'a Phase> {
+    let mut earlier = phases.iter().take_while(|one| one.name != phase.name);
+    earlier.find(|one| {
+        let script = &one.script;
+        let is_executed = one.kind.has_statements() && script.schema == phase.script.schema;
+        is_executed && script.ends_by_itself() && script.writes()
+    })
 }
 
 /// Observes those that it does not know from a phase with fewer or more clients: the copy has one
@@ -225,7 +254,8 @@ fn with_copies<'a>(
     observed: Vec<Observed<'a>>,
     used: &dyn Intruder,
 ) -> Result<Vec<Observed<'a>>, Error> {
-    let with_driver = |one: Observed<'a>| {
+    let with_driver = |mut one: Observed<'a>| {
+        forget_older(run, &mut one, used);
         let trial = &one.trial;
         let is_known = trial.copies.contains_key(used.name()) || trial.not_copied.is_some();
         let driver = || Waiting::spawn_beside(run, trial.subject, used.name(), used.own_server());
@@ -241,7 +271,8 @@ fn with_copies<'a>(
         let started = driver.and_then(|driver| copied(shared, &one.trial, driver, phase, used));
         match started {
             Ok(instance) => {
-                let copy = Copied { instance, searched: 0.0, found: BTreeMap::new() };
+                let indexes = indexes::before(&shared.plan.phases, phase).count();
+                let copy = Copied { instance, indexes, searched: 0.0, found: BTreeMap::new() };
                 one.trial.copies.insert(used.name(), copy);
             }
             Err(error) => {
@@ -261,7 +292,19 @@ fn with_copies<'a>(
     Ok(observed)
 }
 
-/// A server for an instrument on a copy of the template.
+/// Ends the server of an instrument that was started before phases built indexes, which its tables
+/// lack.
+fn forget_older(run: &Run<'_>, observed: &mut Observed<'_>, used: &dyn Intruder) {
+    let phases = &run.plan.phases;
+    let indexes = indexes::before(phases, &phases[observed.stretch.phase]).count();
+    let copies = &mut observed.trial.copies;
+    if copies.get(used.name()).is_some_and(|copy| copy.indexes < indexes) {
+        copies.remove(used.name());
+    }
+}
+
+/// A server for an instrument on a copy of the template, with the indexes that the trial's own
+/// tables have by now.
 fn copied(
     run: &Run<'_>,
     trial: &Trial,
@@ -272,6 +315,7 @@ fn copied(
     let block = run.plan.blocks.iter().find(|block| block.index == trial.header.block);
     let load = block.map_or(0, |block| block.load);
     let folder = data::copy_for(run, trial.subject, load, used.name())?;
+    indexes::build_in(run, trial.subject, &folder, phase)?;
     let mut copy = Instance::launch(run, waiting, &folder)?;
     copy.connect(of_copy(run, phase)?.script.connections())?;
     tables::warm(run, &mut copy)?;
@@ -302,4 +346,34 @@ fn not_counted(
     trial.of_phase.marks.push(format!("not counted by {}, see the events", used.name()));
     run.warn(&message);
     trial.event("warning", &message, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{op, phase};
+    use model::{
+        plan::PhaseKind,
+        script::{End, Statement},
+        workload::Class,
+    };
+
+    #[test]
+    fn tables_are_filled_by_what_writes_until_its_roles_end() {
+        let named = |name: &str| Phase { name: name.to_owned(), ..phase(PhaseKind::Measure) };
+        let mut phases = ["before", "fill", "look"].map(named);
+        let check = |phases: &[Phase], expected: Option<&str>| {
+            let found = filled_by(phases, &phases[2]).map(|one| one.name.as_str());
+            assert_eq!(found, expected);
+            assert_eq!(filled_by(phases, &phases[1]), None);
+        };
+        check(&phases, None);
+        phases[1].script.roles[0].end = End::Rows(100);
+        check(&phases, None);
+        let insert = Statement { class: Class::Write, ..Statement::plain("INSERT") };
+        phases[1].script.roles[0].ops = vec![op("insert", vec![insert])];
+        check(&phases, Some("fill"));
+        phases[1].script.schema = "another".to_owned();
+        check(&phases, None);
+    }
 }

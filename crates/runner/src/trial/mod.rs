@@ -80,6 +80,8 @@ pub(crate) fn not_up(run: &Run<'_>, subject: usize) -> Error {
 /// A server that an instrument has for itself.
 pub(crate) struct Copied {
     pub(crate) instance: Instance,
+    /// Phases whose indexes its tables have.
+    pub(crate) indexes: usize,
     /// Searches of indexes that have warmed it up.
     pub(crate) searched: f64,
     /// What was found of a phase, by its number.
