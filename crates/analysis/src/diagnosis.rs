@@ -182,6 +182,11 @@ mod tests {
                         6.0 us less CPU time of the engine; the way to a server and back comes on \
                         top (client CPU 0.10 and 4.10, context switches 0.00 and 2.00).";
         assert_eq!(diagnose(&phase)[0].findings[0].sentence, expected);
+        // Nothing is said of the CPU time of a server that nobody saw.
+        let mut unseen = phase.clone();
+        unseen.cells.remove(2);
+        let found = diagnose(&unseen);
+        assert!(found[0].findings.iter().all(|one| one.rule != "embedding"), "{found:?}");
         let said = architecture(&[phase]).unwrap();
         assert!(said.starts_with("`old` is embedded") && said.contains("costs on `new`"), "{said}");
     }
