@@ -157,6 +157,23 @@ mod tests {
     }
 
     #[test]
+    fn what_work_at_a_set_rate_costs_fewer_operations_is_no_reason() {
+        let target = ("insert_rows_per_second_target", 100.0, 100.0);
+        let sync = "foreground_sync_wait_us_per_op";
+        let check = |costs: &[(&str, f64, f64)], expected: &[&str]| {
+            assert_eq!(rules(&[[target].as_slice(), costs].concat()), expected, "{costs:?}");
+        };
+        // Inserts cost the same in a second: 1 / 0.7 or 1 / 1.5 of it for a query.
+        let slower = ("ops_per_second", 1000.0, 700.0);
+        let (switches, writes) = ((SWITCHES, 2.0, 2.86), ("writes_per_op", 1.0, 1.43));
+        check(&[slower, (sync, 400.0, 572.0), switches, writes], &[]);
+        check(&[("ops_per_second", 1000.0, 1500.0), (sync, 400.0, 266.0)], &[]);
+        // The leading role's own costs are not divided by less, and what adds up is one.
+        check(&[slower, ("lead_user_instructions_per_op", 100.0, 143.0)], &["code"]);
+        check(&[slower, (sync, 400.0, 800.0)], &["waits"]);
+    }
+
+    #[test]
     fn an_embedded_engine_beside_a_server_is_the_first_reason() {
         let costs = [
             ("ops_per_second", 400_000.0, 80_000.0),
