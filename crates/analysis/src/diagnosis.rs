@@ -157,6 +157,23 @@ mod tests {
     }
 
     #[test]
+    fn waits_that_make_up_for_each_other_are_not_ruled_out() {
+        let check = |task: f64, sync: f64, expected: &[&str]| {
+            let costs = [
+                ("ops_per_second", 1000.0, 700.0),
+                ("foreground_task_wait_us_per_op", 50.0, task),
+                ("foreground_sync_wait_us_per_op", 50.0, sync),
+                ("foreground_read_wait_us_per_op", 0.0, 0.0),
+                ("foreground_write_wait_us_per_op", 0.0, 0.0),
+                ("foreground_other_wait_us_per_op", 0.0, 0.0),
+            ];
+            assert_eq!(diagnose(&phase(&costs))[0].ruled_out, expected);
+        };
+        check(51.0, 49.0, &["waits of serving tasks (2.0 of 428.6 us)"]);
+        check(80.0, 20.0, &[]);
+    }
+
+    #[test]
     fn what_work_at_a_set_rate_costs_fewer_operations_is_no_reason() {
         let target = ("insert_rows_per_second_target", 100.0, 100.0);
         let sync = "foreground_sync_wait_us_per_op";

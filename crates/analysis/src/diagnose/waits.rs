@@ -40,9 +40,10 @@ impl Rule for Waits {
         let known: Option<Vec<Moved>> =
             REASONS.iter().map(|(metric, _)| evidence.pair(metric)).collect();
         if let (Some(known), Some(change)) = (known, evidence.time_change()) {
-            let waits: f64 = known.iter().map(|wait| evidence.added(wait)).sum();
-            if (waits / change).abs() < NO_SHARE {
-                let (waits, change) = (waits.abs(), change.abs());
+            // One that grew does not make up for one that shrank: either may be chance.
+            let waits: f64 = known.iter().map(|wait| evidence.added(wait).abs()).sum();
+            let change = change.abs();
+            if waits < NO_SHARE * change {
                 return Some(format!("waits of serving tasks ({waits:.1} of {change:.1} us)"));
             }
         }
