@@ -117,7 +117,8 @@ impl<'a> Evidence<'a> {
     /// divided by the operations of the leading role, so it moves against their number though the
     /// work does not change. Never in favor of a reason; 1 where no such work is done.
     fn of_pace(&self, metric: &Metric) -> f64 {
-        let is_done = self.cell(TARGET).is_some_and(|cell| cell.value > Some(0.0));
+        let target = self.cell(TARGET).and_then(|cell| cell.value);
+        let is_done = target.is_some_and(|target| target > 0.0);
         let rate = self.cell(THROUGHPUT).and_then(|cell| cell.ratio);
         match rate.filter(|rate| is_done && *rate > 0.0 && metric.part != Part::Lead) {
             Some(rate) if self.effect < 1.0 => rate.min(1.0),
