@@ -136,6 +136,10 @@ impl Judged<'_> {
             }
             (Verdict::Unassessed, _) => "a metric without verdicts".to_owned(),
             (Verdict::Invalid, _) => report::reason(&Reason::NotMeasured),
+            _ if self.phase.is_by_host(cell) => {
+                let hosts = counted(cell.blocks, "host");
+                format!("hosts disagree: each of {hosts} counts as one block")
+            }
             _ if cell.blocks < analysis::FEWEST_BLOCKS => {
                 format!(
                     "{}, verdicts need {}",
@@ -247,6 +251,22 @@ mod tests {
             judged(&phase, &cell).undecided(),
             format!("{start}: one block, nothing repeated")
         );
+    }
+
+    #[test]
+    fn where_hosts_disagree_no_more_blocks_are_asked_for() {
+        let by_block = vec![Some(1.0); 6];
+        let base = Cell {
+            subject: "mysql-5.6.24".into(),
+            base: None,
+            by_block: by_block.clone(),
+            ..cell(Verdict::Base)
+        };
+        let phase = PhaseResult { cells: vec![base], ..phase() };
+        let block_ratios = vec![0.9, 1.1, 1.0];
+        let cell = Cell { by_block, block_ratios, blocks: 3, ..cell(Verdict::Inconclusive) };
+        let said = Judged { phase: &phase, cell: &cell }.undecided();
+        assert!(said.ends_with(": hosts disagree: each of 3 hosts counts as one block"), "{said}");
     }
 
     #[test]

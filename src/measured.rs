@@ -4,6 +4,7 @@ use crate::comparison::observed_in;
 use analysis::{Design, geometric_mean};
 use model::{
     explanation::{Explanation, Quantity, Side},
+    measurement::Measurement,
     plan::Plan,
 };
 use store::{Results, Selection};
@@ -30,10 +31,9 @@ pub(crate) fn far_from(
     let stored = results.slices(&Selection::Run(run.to_owned()))?;
     let found = observed_in(&Design::of(plan), &stored.slices);
     let measured = |side: &Side| {
-        let own = found.measurements.iter().filter(|one| {
-            one.metric == metric && one.phase == explanation.phase && one.subject == side.subject
-        });
-        geometric_mean(&own.map(|one| one.value).collect::<Vec<_>>())
+        let own = found.measurements.iter();
+        let own = own.filter(|one| one.phase == explanation.phase && one.subject == side.subject);
+        per_operation(&own.collect::<Vec<_>>(), metric)
     };
     let [base, variant] = explanation.sides.each_ref();
     let (Some(of_base), Some(of_variant)) = (measured(base), measured(variant)) else {
@@ -44,6 +44,16 @@ pub(crate) fn far_from(
         side.cost as f64 / operations / per_unit
     });
     Ok(sentence([of_base, of_variant], explained, unit))
+}
+
+/// A cost in a run as an explanation has it, which divides by operations: runs may divide by their
+/// statements or rows.
+fn per_operation(values: &[&Measurement], metric: &str) -> Option<f64> {
+    let mean = |name: &str| {
+        let own = values.iter().filter(|one| one.metric == name);
+        geometric_mean(&own.map(|one| one.value).collect::<Vec<_>>())
+    };
+    Some(mean(metric)? * mean("ops_per_second")? / mean("transactions_per_second")?)
 }
 
 /// Roles have rates and connections of their own in a run.
@@ -112,6 +122,21 @@ mod tests {
         };
         let said = far_from(&explanation, &results, "r", &plan).unwrap().unwrap();
         assert!(said.contains("divides its work among roles"), "{said}");
+    }
+
+    #[test]
+    fn what_a_run_divides_by_statements_is_compared_by_operation() {
+        let value = |metric: &str, value: f64| Measurement {
+            metric: metric.into(),
+            value,
+            ..Measurement::default()
+        };
+        // A transaction has 20 statements.
+        let cost = value("foreground_cpu_us_per_op", 30.0);
+        let rates = [value("ops_per_second", 2000.0), value("transactions_per_second", 100.0)];
+        let of = |values: &[&Measurement]| per_operation(values, "foreground_cpu_us_per_op");
+        assert_eq!(of(&[&cost, &rates[0], &rates[1]]), Some(600.0));
+        assert_eq!(of(&[&cost, &rates[0]]), None);
     }
 
     #[test]

@@ -202,6 +202,17 @@ impl PhaseResult {
         (blocks.len() == cell.block_ratios.len()).then_some(blocks)
     }
 
+    /// Whether each host counts as one block of a cell, because hosts disagree in it: blocks with
+    /// both values are more than its ratios.
+    pub fn is_by_host(&self, cell: &Cell) -> bool {
+        let base = cell.base.as_deref().and_then(|base| self.cell(base, cell.metric.name));
+        let both = |base: &Cell| {
+            let blocks = cell.by_block.iter().zip(&base.by_block);
+            blocks.filter(|(own, base)| own.is_some() && base.is_some()).count()
+        };
+        base.is_some_and(|base| both(base) > cell.block_ratios.len())
+    }
+
     /// Why a subject has no value at all here.
     pub fn failure(&self, subject: &str) -> Option<&Reason> {
         let own = self.cells_of(subject);

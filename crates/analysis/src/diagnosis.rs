@@ -157,6 +157,40 @@ mod tests {
     }
 
     #[test]
+    fn waits_that_make_up_for_each_other_are_not_ruled_out() {
+        let check = |task: f64, sync: f64, expected: &[&str]| {
+            let costs = [
+                ("ops_per_second", 1000.0, 700.0),
+                ("foreground_task_wait_us_per_op", 50.0, task),
+                ("foreground_sync_wait_us_per_op", 50.0, sync),
+                ("foreground_read_wait_us_per_op", 0.0, 0.0),
+                ("foreground_write_wait_us_per_op", 0.0, 0.0),
+                ("foreground_other_wait_us_per_op", 0.0, 0.0),
+            ];
+            assert_eq!(diagnose(&phase(&costs))[0].ruled_out, expected);
+        };
+        check(51.0, 49.0, &["waits of serving tasks (2.0 of 428.6 us)"]);
+        check(80.0, 20.0, &[]);
+    }
+
+    #[test]
+    fn what_work_at_a_set_rate_costs_fewer_operations_is_no_reason() {
+        let target = ("insert_rows_per_second_target", 100.0, 100.0);
+        let sync = "foreground_sync_wait_us_per_op";
+        let check = |costs: &[(&str, f64, f64)], expected: &[&str]| {
+            assert_eq!(rules(&[[target].as_slice(), costs].concat()), expected, "{costs:?}");
+        };
+        // Inserts cost the same in a second: 1 / 0.7 or 1 / 1.5 of it for a query.
+        let slower = ("ops_per_second", 1000.0, 700.0);
+        let (switches, writes) = ((SWITCHES, 2.0, 2.86), ("writes_per_op", 1.0, 1.43));
+        check(&[slower, (sync, 400.0, 572.0), switches, writes], &[]);
+        check(&[("ops_per_second", 1000.0, 1500.0), (sync, 400.0, 266.0)], &[]);
+        // The leading role's own costs are not divided by less, and what adds up is one.
+        check(&[slower, ("lead_user_instructions_per_op", 100.0, 143.0)], &["code"]);
+        check(&[slower, (sync, 400.0, 800.0)], &["waits"]);
+    }
+
+    #[test]
     fn an_embedded_engine_beside_a_server_is_the_first_reason() {
         let costs = [
             ("ops_per_second", 400_000.0, 80_000.0),
@@ -182,6 +216,11 @@ mod tests {
                         6.0 us less CPU time of the engine; the way to a server and back comes on \
                         top (client CPU 0.10 and 4.10, context switches 0.00 and 2.00).";
         assert_eq!(diagnose(&phase)[0].findings[0].sentence, expected);
+        // Nothing is said of the CPU time of a server that nobody saw.
+        let mut unseen = phase.clone();
+        unseen.cells.remove(2);
+        let found = diagnose(&unseen);
+        assert!(found[0].findings.iter().all(|one| one.rule != "embedding"), "{found:?}");
         let said = architecture(&[phase]).unwrap();
         assert!(said.starts_with("`old` is embedded") && said.contains("costs on `new`"), "{said}");
     }

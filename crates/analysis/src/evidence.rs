@@ -1,7 +1,7 @@
 //! What speaks for a reason of a change: the costs per operation that moved.
 
-use crate::{Cell, PhaseResult, Verdict, embedded::is_embedded};
-use model::metric::{Better, Metric};
+use crate::{Cell, PhaseResult, Verdict, embedded::is_embedded, paced::TARGET};
+use model::metric::{Better, Metric, Part};
 
 const THROUGHPUT: &str = "ops_per_second";
 
@@ -107,13 +107,33 @@ impl<'a> Evidence<'a> {
         (is_known && (change > 0.0) == (self.effect < 1.0)).then_some(change)
     }
 
+    /// How much more of a cost an operation has than it would have if nothing but the number of
+    /// operations had changed beside work at a set rate.
+    pub fn added(&self, cost: &Moved) -> f64 {
+        cost.value - cost.base / self.of_pace(cost.metric)
+    }
+
+    /// What takes out of a ratio what work at a set rate puts into it: a cost of all tasks is
+    /// divided by the operations of the leading role, so it moves against their number though the
+    /// work does not change. Never in favor of a reason; 1 where no such work is done.
+    fn of_pace(&self, metric: &Metric) -> f64 {
+        let target = self.cell(TARGET).and_then(|cell| cell.value);
+        let is_done = target.is_some_and(|target| target > 0.0);
+        let rate = self.cell(THROUGHPUT).and_then(|cell| cell.ratio);
+        match rate.filter(|rate| is_done && *rate > 0.0 && metric.part != Part::Lead) {
+            Some(rate) if self.effect < 1.0 => rate.min(1.0),
+            Some(rate) => rate.max(1.0),
+            None => 1.0,
+        }
+    }
+
     /// Those of `metrics` that moved by `margin` or more in the direction that explains the
     /// effect: up where throughput fell, down where it rose. The largest move first; what the base
     /// has none of moved furthest. Those that may have moved by chance are left out.
     pub fn moved_with_effect(&self, metrics: &[&str], margin: f64) -> Vec<Moved> {
-        let explains = |cost: &Moved| match self.effect < 1.0 {
-            true => cost.ratio >= margin,
-            false => cost.ratio <= 1.0 / margin,
+        let explains = |cost: &Moved| {
+            let ratio = cost.ratio * self.of_pace(cost.metric);
+            if self.effect < 1.0 { ratio >= margin } else { ratio <= 1.0 / margin }
         };
         let shown = metrics.iter().filter(|metric| self.is_no_chance(metric));
         let costs = shown.filter_map(|metric| self.pair(metric));

@@ -179,6 +179,7 @@ mod tests {
         );
         assert_eq!(found[0].cells[1].blocks, 2);
         assert_eq!(found[0].cells[1].block_ratios.len(), 2);
+        assert!(found[0].is_by_host(&found[0].cells[1]));
     }
 
     #[test]
@@ -187,6 +188,7 @@ mod tests {
         let mut found = phases(&ratios);
         assert_eq!(tell(&mut found, &HOSTS), Vec::<String>::new());
         assert_eq!(found[0].cells[1].block_ratios, ratios);
+        assert!(!found[0].is_by_host(&found[0].cells[1]));
     }
 
     /// `scipy.stats.f_oneway([0.1, 0.2, 0.15], [0.3, 0.32, 0.35], [0.2, 0.25, 0.22])`.

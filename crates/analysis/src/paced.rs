@@ -9,7 +9,8 @@ use crate::{
 };
 use model::mark::Miss;
 
-const TARGET: &str = "insert_rows_per_second_target";
+/// Rows that were to be inserted per second beside what the phase is about.
+pub(crate) const TARGET: &str = "insert_rows_per_second_target";
 const INSERTED: &str = "insert_rows_per_second";
 /// What phases with paced work are about.
 const QUERIES: &str = "ops_per_second";

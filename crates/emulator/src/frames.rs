@@ -61,7 +61,9 @@ fn frames_at(tree: &Tree, at: &mut At<'_>) -> Vec<Frame> {
     for block in &tree.blocks {
         let (place, inlined) = at(block.start);
         let (of_node, _) = &called[block.node];
-        let is_jump = place != *of_node && rebased(block.start, tree) == place.start;
+        // A function and its parts (`.cold`, `.part.0`) have one name: from one to the other is no
+        // call.
+        let is_jump = place.name != of_node.name && rebased(block.start, tree) == place.start;
         let frame = frames.within(&called[block.node], (&place, &inlined));
         let frame = &mut frames.list[frame];
         frame.instructions = frame.instructions.wrapping_add(block.instructions);
@@ -179,6 +181,23 @@ mod tests {
         ];
         assert_eq!(seen, expected);
         assert_eq!(seen.iter().map(|one| one.2).sum::<u64>(), tree.instructions());
+    }
+
+    #[test]
+    fn a_jump_to_another_part_of_a_function_is_no_call() {
+        // `a` calls `b`, which goes on in a part of its own elsewhere.
+        let tree = Tree {
+            nodes: vec![node(None, 0x100, None, 0), node(Some(0), 0x200, Some(0x110), 3)],
+            blocks: vec![block(1, 0x200, 30, 3), block(1, 0x300, 8, 2)],
+            base: 0,
+        };
+        let mut at = |address: u64| {
+            let name = ["", "a", "b", "b"][(address >> 8) as usize];
+            (Function { start: address & !0xff, name: name.into() }, Rc::from([]))
+        };
+        let found = frames_at(&tree, &mut at);
+        let seen: Vec<_> = found.iter().map(|f| (&*f.name, f.instructions, f.calls)).collect();
+        assert_eq!(seen, [("a", 0, 0), ("b", 38, 3)]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What the ratios of a comparison may be taken for, in sentences.
 
 use crate::words::{THROUGHPUT, symbol};
-use analysis::{BankSource, Cell, Comparison, FEWEST_BLOCKS, Verdict};
+use analysis::{BankSource, Cell, Comparison, FEWEST_BLOCKS, PhaseResult, Verdict};
 use model::{
     margins::{self, Margins, Quantity},
     metric::{Kind, Metric, Part, Table},
@@ -204,14 +204,11 @@ fn blocks_to_decide(comparison: &Comparison) -> Option<String> {
     if comparison.is_unfinished {
         return None;
     }
-    let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
     let lead = comparison.lead();
-    let unsure = |cell: &&Cell| {
-        let verdict = cell.verdict;
-        cell.metric.name == lead.name && verdict.is_assessed() && !verdict.is_decided()
-    };
-    let need = |cell: &Cell| Some((analysis::blocks_to_decide(cell)?, cell.blocks));
-    let mut needs: Vec<Option<(u32, u32)>> = cells.filter(unsure).map(need).collect();
+    let of_phase = |phase| unsure(phase, lead);
+    let unsure: Vec<&Cell> = comparison.phases.iter().flat_map(of_phase).collect();
+    let need = |cell: &&Cell| Some((analysis::blocks_to_decide(cell)?, cell.blocks));
+    let mut needs: Vec<Option<(u32, u32)>> = unsure.iter().map(need).collect();
     // Those that no number of blocks decides come last.
     needs.sort_by_key(|need| need.unwrap_or((u32::MAX, 0)));
     let (least, most) = (*needs.first()?, *needs.last()?);
@@ -227,8 +224,7 @@ fn blocks_to_decide(comparison: &Comparison) -> Option<String> {
     let Some((least_blocks, blocks)) = least else {
         let most = analysis::MOST_BLOCKS;
         let them = if needs.len() == 1 { "it" } else { "them" };
-        let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
-        let seen = cells.filter(unsure).filter_map(analysis::detectable).reduce(f64::max);
+        let seen = unsure.into_iter().filter_map(analysis::detectable).reduce(f64::max);
         let seen = seen.map(|least| {
             let percent = (least - 1.0) * 100.0;
             format!("; these show changes from {percent:.1} % on, longer slices smaller ones")
@@ -256,6 +252,16 @@ fn blocks_to_decide(comparison: &Comparison) -> Option<String> {
         "{rates} undecided after {after}; about {least_blocks} should decide {them} \
          (`--set blocks={total}`).",
     ))
+}
+
+/// The cells of a metric that are not decided. Where hosts disagree, other hosts would decide, and
+/// not more blocks of these.
+fn unsure<'a>(phase: &'a PhaseResult, lead: &Metric) -> Vec<&'a Cell> {
+    let is_unsure = |cell: &&Cell| {
+        let is_open = cell.verdict.is_assessed() && !cell.verdict.is_decided();
+        cell.metric.name == lead.name && is_open && !phase.is_by_host(cell)
+    };
+    phase.cells.iter().filter(is_unsure).collect()
 }
 
 /// The same of an archive: who measured it can repeat it.

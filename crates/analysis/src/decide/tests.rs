@@ -256,6 +256,21 @@ fn nobody_is_asked_for_blocks_that_would_not_do() {
     assert_eq!(needed("ops_per_second", &[0.9]), None);
 }
 
+#[test]
+fn a_block_that_is_left_out_is_none_to_come() {
+    const LOOKS: [u32; 3] = [4, 8, 12];
+    let needed = |measured: usize| {
+        let by_block = vec![Some(1.0); measured];
+        let open = Cell { by_block, ..cell("ops_per_second", spread(11, 0.0, 0.08)) };
+        let mut phases = [phase(vec![open])];
+        decide(&mut phases, &LOOKS);
+        blocks_to_decide(&phases[0].cells[0])
+    };
+    // One more block of the run would not do; where all are measured, those of a new one would.
+    assert_eq!(needed(11), None);
+    assert!(needed(12).is_some_and(|blocks| blocks > 12));
+}
+
 /// Share of runs with looks, of so many phases, in which any phase that has left the schedule or is
 /// still there at the end has a verdict that `is_wrong`, and the mean number of blocks until the
 /// first phase left.

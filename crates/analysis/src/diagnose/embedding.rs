@@ -23,7 +23,9 @@ impl Rule for Embedding {
             return None;
         }
         let costs: Vec<_> = WAY.iter().filter_map(|metric| evidence.pair(metric)).collect();
-        let cpu = evidence.pair(SERVER_CPU).map_or(0.0, |cost| cost.value - cost.base);
+        // That of a server elsewhere may be unknown.
+        let cpu = evidence.pair(SERVER_CPU)?;
+        let cpu = cpu.value - cpu.base;
         // Several tasks may use more CPU time than an operation takes, and a server less than the
         // engine: then it is no part of the change.
         let is_part = cpu * change >= 0.0 && cpu.abs() <= change.abs();

@@ -40,9 +40,10 @@ impl Rule for Waits {
         let known: Option<Vec<Moved>> =
             REASONS.iter().map(|(metric, _)| evidence.pair(metric)).collect();
         if let (Some(known), Some(change)) = (known, evidence.time_change()) {
-            let waits: f64 = known.iter().map(|wait| wait.value - wait.base).sum();
-            if (waits / change).abs() < NO_SHARE {
-                let (waits, change) = (waits.abs(), change.abs());
+            // One that grew does not make up for one that shrank: either may be chance.
+            let waits: f64 = known.iter().map(|wait| evidence.added(wait).abs()).sum();
+            let change = change.abs();
+            if waits < NO_SHARE * change {
                 return Some(format!("waits of serving tasks ({waits:.1} of {change:.1} us)"));
             }
         }
@@ -55,7 +56,7 @@ impl Waits {
     /// What of the time that an operation takes more, or saves, is a wait.
     fn by_reason(&self, evidence: &Evidence<'_>) -> Option<Finding> {
         let change = evidence.time_change()?;
-        let share = |wait: &Moved| (wait.value - wait.base) / change;
+        let share = |wait: &Moved| evidence.added(wait) / change;
         let seen = REASONS.iter().filter_map(|(metric, words)| {
             let wait = evidence.pair(metric).filter(|wait| share(wait) >= SHARE)?;
             evidence.is_no_chance(metric).then_some((wait, *words))
@@ -65,7 +66,7 @@ impl Waits {
         let how = evidence.word("longer", "less");
         let parts: Vec<String> = seen
             .iter()
-            .map(|(wait, words)| format!("{:.1} us {how} {words}", (wait.value - wait.base).abs()))
+            .map(|(wait, words)| format!("{:.1} us {how} {words}", evidence.added(wait).abs()))
             .collect();
         let explained = seen.iter().map(|(wait, _)| share(wait)).sum();
         let costs = seen.into_iter().map(|(wait, _)| wait).collect();

@@ -207,7 +207,7 @@ fn nothing_found(phase: &PhaseResult) -> &'static str {
     let is_load = |part: Part| matches!(part, Part::Load | Part::Pace);
     let is_cost = |metric: &Metric| !is_load(metric.part) && metric.kind != Kind::Peak;
     match phase.cells.iter().any(|cell| is_cost(cell.metric) && cell.value.is_some()) {
-        true => "No cost that was measured changed with it.",
+        true => "No cost that was measured explains it.",
         false => "No cost per operation is known of it.",
     }
 }

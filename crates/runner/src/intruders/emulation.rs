@@ -7,7 +7,7 @@
 //! follows the clock is counted too often per operation, because operations take longer: it is
 //! apart from the serving tasks' and never compared.
 
-use super::{Amount, Intruder, Sought, Warming};
+use super::{Amount, Found, Intruder, Sought, Warming};
 use crate::{
     Error,
     instruments::{Artefact, Findings, Opened, work_done},
@@ -42,6 +42,11 @@ const READS: Least = Least { operations: 250.0, seconds: 3.0 };
 const OPERATIONS_MAX: f64 = 50_000.0;
 /// An embedded engine does enough in this time.
 const EMBEDDED_SECONDS: f64 = 0.25;
+/// Shares of the seconds of a phase in which their number is found, where no rate is known: what is
+/// executed for the first time is translated first. Together less than 1, so that no more is
+/// executed than warms up the other servers.
+const TRANSLATING: f64 = 0.25;
+const TIMED: f64 = 0.5;
 /// Emulated servers are 6 to 14 times as slow (Postgres 11 and 18, MySQL 5.6 and 9).
 const SLOWER: f64 = 10.0;
 /// A warm-up of what reads takes no longer than this, about.
@@ -110,7 +115,9 @@ impl Intruder for Emulation {
     fn warm_up(&self, instance: &mut Instance, warming: &Warming<'_>) -> Result<u64, Error> {
         let Warming { phase, enough, operations, seed } = *warming;
         if phase.script.writes() {
-            instance.driver.stretch(StretchEnd::Operations(operations), seed)?;
+            if operations > 0 {
+                instance.driver.stretch(StretchEnd::Operations(operations), seed)?;
+            }
             return Ok(0);
         }
         let mut open = Open::on(instance)?;
@@ -126,7 +133,8 @@ impl Intruder for Emulation {
     /// As many as the emulated server does in half of the time that a phase may take, because as
     /// many warm it up; but no fewer than tell something, where that takes seconds. Where the rate
     /// of the base is known, nothing is executed to find out: a server that has written, or read,
-    /// more than the others before it is counted is another one.
+    /// more than the others before it is counted is another one. Where it is not known, what is
+    /// executed is a part of the warm-up of what writes.
     fn operations(&self, instance: &mut Instance, sought: &Sought<'_>) -> Result<Amount, Error> {
         let Sought { phase, rate, seed } = *sought;
         let seconds = match instance.is_embedded() {
@@ -135,14 +143,24 @@ impl Intruder for Emulation {
         };
         let least = if phase.script.writes() { &WRITES } else { &READS };
         if let Some(rate) = rate {
-            return Ok(Ok(fitting(rate / SLOWER * seconds, seconds, least)));
+            let operations = fitting(rate / SLOWER * seconds, seconds, least);
+            return Ok(Ok(Found { operations, executed: 0 }));
         }
-        // What is executed for the first time is translated first.
-        instance.driver.stretch(StretchEnd::Seconds(seconds / 2.0), seed)?;
-        let report = instance.driver.stretch(StretchEnd::Seconds(seconds), seed.wrapping_add(1))?;
         let connections = instance.connections.len().max(1) as f64;
-        Ok(work_done(&report)
-            .map(|()| fitting(report.succeeded as f64 / connections, seconds, least)))
+        // None of those that warm it up or are observed.
+        let mut tried = |share: f64, number: u64| {
+            let end = StretchEnd::Seconds(seconds * share);
+            instance.driver.stretch(end, seed ^ (number << 40))
+        };
+        let (cold, report) = (tried(TRANSLATING, 1)?, tried(TIMED, 2)?);
+        let each = |report: &StretchReport| report.succeeded as f64 / connections;
+        let took = report.end_ns.saturating_sub(report.start_ns) as f64 / 1e9;
+        // One operation may take longer than all were to take.
+        let done = each(&report) * seconds / took.max(TIMED * seconds);
+        Ok(work_done(&report).map(|()| Found {
+            operations: fitting(done, seconds, least),
+            executed: (each(&cold) + each(&report)).ceil() as u64,
+        }))
     }
 }
 
@@ -450,6 +468,16 @@ mod tests {
         assert_eq!(fitting(90_000.0, 1.0, &WRITES), 50_000);
         assert_eq!(fitting(200.0, 1.0, &READS), 250);
         assert_eq!(fitting(5.0, 1.0, &READS), 15);
+    }
+
+    #[test]
+    fn no_more_is_executed_to_find_a_number_than_warms_up() {
+        for done in [1.0, 30.0, 1_500.0, 20_000.0, 60_000.0] {
+            let executed = (done * (TRANSLATING + TIMED)).ceil() as u64;
+            for least in [&WRITES, &READS] {
+                assert!(executed <= fitting(done, 4.0, least), "{done}");
+            }
+        }
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub(crate) struct Warming<'a> {
     pub(crate) phase: &'a Phase,
     /// Operations that read, which it still needs before anything is warm.
     pub(crate) enough: u64,
-    /// Those of the stretch, on each connection.
+    /// Those of the stretch, on each connection, less those that it took to find their number.
     pub(crate) operations: u64,
     pub(crate) seed: u64,
 }
@@ -68,8 +68,16 @@ pub(crate) struct Sought<'a> {
     pub(crate) seed: u64,
 }
 
-/// Operations on each connection, or why there are none.
-pub(crate) type Amount = Result<u64, String>;
+/// A number of operations on each connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) operations: u64,
+    /// Those that it took to find out: the server is as much further.
+    pub(crate) executed: u64,
+}
+
+/// How many operations are a stretch, or why there are none.
+pub(crate) type Amount = Result<Found, String>;
 
 /// The instruments that disturb, as far as a run uses them.
 pub(crate) fn intruders(run: &Run<'_>) -> Vec<&'static dyn Intruder> {

@@ -140,7 +140,11 @@ fn operations(
     let seed = stretch.seeds.finding;
     let sought = Sought { phase, rate, seed };
     let find = |instance: &mut Instance| used.operations(instance, &sought);
-    let found = ready(run, trial, phase, used).and_then(|copy| copy.instance.thawed(find));
+    let found = ready(run, trial, phase, used).and_then(|copy| {
+        let found = copy.instance.thawed(find)?;
+        copy.executed = found.as_ref().map_or(0, |found| found.executed);
+        Ok(found.map(|found| found.operations))
+    });
     let found = found.or_else(|error| without_copy(trial, used, error).map(Err));
     match trial.keep_apart(found)? {
         None => Ok(0),
@@ -171,12 +175,15 @@ fn observe(
 ) -> Result<(), Error> {
     let Observed { stretch, trial } = observed;
     let phase = &run.plan.phases[stretch.phase];
-    let found = ready(run, trial, phase, used).and_then(|Copied { instance, searched, .. }| {
+    let found = ready(run, trial, phase, used).and_then(|copy| {
+        let Copied { instance, searched, executed, .. } = copy;
+        // All servers have executed as many before they are observed.
+        let missing = operations.saturating_sub(std::mem::take(executed));
         instance.thawed(|instance| {
             let schema = run.schema_of(phase)?;
             let enough = tables::operations_to_warm(schema, &phase.script, *searched);
             let seed = stretch.seeds.finding;
-            let warming = Warming { phase, enough, operations, seed };
+            let warming = Warming { phase, enough, operations: missing, seed };
             let read = used.warm_up(instance, &warming)? as f64;
             *searched += read * phase.script.lookups().searches;
             observe_on(instance, used, stretch, operations)
@@ -272,7 +279,7 @@ fn with_copies<'a>(
         match started {
             Ok(instance) => {
                 let indexes = indexes::before(&shared.plan.phases, phase).count();
-                let copy = Copied { instance, indexes, searched: 0.0, found: BTreeMap::new() };
+                let copy = Copied { instance, indexes, searched: 0.0, executed: 0, found: BTreeMap::new() };
                 one.trial.copies.insert(used.name(), copy);
             }
             Err(error) => {

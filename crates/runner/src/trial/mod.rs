@@ -84,6 +84,9 @@ pub(crate) struct Copied {
     pub(crate) indexes: usize,
     /// Searches of indexes that have warmed it up.
     pub(crate) searched: f64,
+    /// Operations on each connection by which the number of observed ones was found, until the
+    /// phase is warmed up.
+    pub(crate) executed: u64,
     /// What was found of a phase, by its number.
     pub(crate) found: BTreeMap<usize, OfPhase>,
 }
