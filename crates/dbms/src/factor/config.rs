@@ -1,7 +1,11 @@
 //! `config`: a named set of settings, read back from the server.
 
 use super::{Factor, Up};
-use crate::{Places, value::same_value, version::setting_value};
+use crate::{
+    Places,
+    value::{number_of_word, same_value},
+    version::setting_value,
+};
 use model::{
     Levels,
     secret::HIDDEN,
@@ -50,7 +54,8 @@ pub fn differing(settings: &[Setting], version: &str, reported: &Levels) -> Vec<
     let compare = |setting: &Setting| {
         let value = reported.get(&plain_name(&setting.name))?;
         let asked = setting_value(setting, version);
-        if same_value(asked, value) {
+        let number = number_of_word(&plain_name(&setting.name), asked);
+        if same_value(asked, value) || number.is_some_and(|number| same_value(&number, value)) {
             return None;
         }
         let hidden = setting.is_secret().then_some(HIDDEN);
