@@ -35,6 +35,20 @@ pub(crate) fn number_of_word(setting: &str, word: &str) -> Option<String> {
     place.map(|place| place.to_string())
 }
 
+/// Caches whose size servers round: InnoDB to its chunks and instances, RocksDB to KiB.
+const ROUNDED: &[&str] = &["innodb_buffer_pool_size", "rocksdb_block_cache_size"];
+
+/// Whether a cache has what its server makes of a size that follows the data. Whole MiB are what
+/// somebody has written, who is told that the server has others.
+pub(crate) fn is_rounded(setting: &str, asked: &str, reported: &str) -> bool {
+    const MIB: f64 = 1_048_576.0;
+    let numbers = number(unquoted(asked)).zip(number(reported.trim()));
+    let is_near = |(asked, reported): (f64, f64)| {
+        asked % MIB > 0.0 && (asked - MIB..2.0 * asked).contains(&reported)
+    };
+    ROUNDED.contains(&setting) && numbers.is_some_and(is_near)
+}
+
 fn is_close(one: f64, other: f64) -> bool {
     (one - other).abs() <= 1e-9 * one.abs()
 }
@@ -86,7 +100,7 @@ fn number(text: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{number_of_word, same_value};
+    use super::{is_rounded, number_of_word, same_value};
 
     #[test]
     fn ways_of_writing_one_value_are_the_same() {
@@ -126,5 +140,22 @@ mod tests {
         check("temp_store", "'MEMORY'", Some("2"));
         check("temp_store", "2", None);
         check("journal_mode", "MEMORY", None);
+    }
+
+    #[test]
+    fn caches_that_follow_the_data_are_rounded_by_their_servers() {
+        let check = |setting: &str, asked: &str, reported: &str, expected: bool| {
+            assert_eq!(is_rounded(setting, asked, reported), expected, "{asked} {reported}");
+        };
+        let pool = "innodb_buffer_pool_size";
+        check(pool, "187001234", "187695104", true);
+        check(pool, "187001234", "186646528", true);
+        check(pool, "187001234", "268435456", true);
+        check(pool, "187001234", "402653184", false);
+        check(pool, "187001234", "134217728", false);
+        check("rocksdb_block_cache_size", "187001234", "187000832", true);
+        check("innodb_log_file_size", "187001234", "187695104", false);
+        check(pool, "200M", "268435456", false);
+        check(pool, "much", "268435456", false);
     }
 }

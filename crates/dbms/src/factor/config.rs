@@ -3,7 +3,7 @@
 use super::{Factor, Up};
 use crate::{
     Places,
-    value::{number_of_word, same_value},
+    value::{is_rounded, number_of_word, same_value},
     version::setting_value,
 };
 use model::{
@@ -52,10 +52,14 @@ pub fn differing(settings: &[Setting], version: &str, reported: &Levels) -> Vec<
     let reported: BTreeMap<String, &String> =
         reported.iter().map(|(name, value)| (plain_name(name), value)).collect();
     let compare = |setting: &Setting| {
-        let value = reported.get(&plain_name(&setting.name))?;
+        let plain = plain_name(&setting.name);
+        let value = reported.get(&plain)?;
         let asked = setting_value(setting, version);
-        let number = number_of_word(&plain_name(&setting.name), asked);
-        if same_value(asked, value) || number.is_some_and(|number| same_value(&number, value)) {
+        let number = number_of_word(&plain, asked);
+        if same_value(asked, value)
+            || number.is_some_and(|number| same_value(&number, value))
+            || is_rounded(&plain, asked, value)
+        {
             return None;
         }
         let hidden = setting.is_secret().then_some(HIDDEN);
