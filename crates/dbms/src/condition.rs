@@ -129,7 +129,7 @@ pub(crate) const POSTGRES: &[Condition] = &[
         settings: &[&["default_transaction_isolation"]],
         matters_with: None,
         effect: "statements see and lock other rows",
-        remedy: "`settings = { default_transaction_isolation = \"'read committed'\" }`",
+        remedy: "`settings = { default_transaction_isolation = \"read committed\" }`",
     },
     Condition {
         name: "statistics",

@@ -4,11 +4,49 @@ use model::size;
 
 /// Whether two ways of writing mean one value: `1G` and `1073741824`, `off` and `0`.
 pub(crate) fn same_value(asked: &str, reported: &str) -> bool {
-    let (asked, reported) = (asked.trim(), reported.trim());
-    match (number(asked), number(reported)) {
+    let (plain, reported) = (unquoted(asked), reported.trim());
+    match (number(plain), number(reported)) {
         (Some(asked), Some(reported)) if is_close(asked, reported) => true,
-        _ => asked.eq_ignore_ascii_case(reported) || is_in_own_unit(asked, reported),
+        _ => {
+            let is_text = |text: &str| text.eq_ignore_ascii_case(reported);
+            is_text(plain) || is_text(asked.trim()) || is_in_own_unit(plain, reported)
+        }
     }
+}
+
+/// A value without the quotes that configurations may have around it.
+fn unquoted(value: &str) -> &str {
+    let value = value.trim();
+    let inside = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
+    inside('\'').or_else(|| inside('"')).unwrap_or(value)
+}
+
+/// Words of SQLite's pragmas, which it reports by their places.
+const WORDS: &[(&str, &[&str])] = &[
+    ("auto_vacuum", &["none", "full", "incremental"]),
+    ("synchronous", &["off", "normal", "full", "extra"]),
+    ("temp_store", &["default", "file", "memory"]),
+];
+
+/// The number that a setting has for a word, if it is reported as a number.
+pub(crate) fn number_of_word(setting: &str, word: &str) -> Option<String> {
+    let (_, words) = WORDS.iter().find(|(name, _)| *name == setting)?;
+    let place = words.iter().position(|known| known.eq_ignore_ascii_case(unquoted(word)));
+    place.map(|place| place.to_string())
+}
+
+/// Caches whose size servers round: InnoDB to its chunks and instances, RocksDB to KiB.
+const ROUNDED: &[&str] = &["innodb_buffer_pool_size", "rocksdb_block_cache_size"];
+
+/// Whether a cache has what its server makes of a size that follows the data. Whole MiB are what
+/// somebody has written, who is told that the server has others.
+pub(crate) fn is_rounded(setting: &str, asked: &str, reported: &str) -> bool {
+    const MIB: f64 = 1_048_576.0;
+    let numbers = number(unquoted(asked)).zip(number(reported.trim()));
+    let is_near = |(asked, reported): (f64, f64)| {
+        asked % MIB > 0.0 && (asked - MIB..2.0 * asked).contains(&reported)
+    };
+    ROUNDED.contains(&setting) && numbers.is_some_and(is_near)
 }
 
 fn is_close(one: f64, other: f64) -> bool {
@@ -50,20 +88,19 @@ pub(crate) fn bytes(text: &str) -> Option<u64> {
     Some(bytes as u64)
 }
 
-/// A value as a number: truth values, the levels of SQLite's `synchronous`, sizes.
+/// A value as a number: truth values, sizes.
 fn number(text: &str) -> Option<f64> {
     let lower = text.to_ascii_lowercase();
     match lower.as_str() {
-        "on" | "true" | "yes" | "normal" => Some(1.0),
+        "on" | "true" | "yes" => Some(1.0),
         "off" | "false" | "no" => Some(0.0),
-        "full" => Some(2.0),
         other => size::bytes(other, 1.0),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::same_value;
+    use super::{is_rounded, number_of_word, same_value};
 
     #[test]
     fn ways_of_writing_one_value_are_the_same() {
@@ -76,7 +113,9 @@ mod tests {
         check("OFF", "0", true);
         check("30min", "30min", true);
         check("O_DIRECT", "o_direct", true);
-        check("FULL", "2", true);
+        check("'read committed'", "read committed", true);
+        check("\"1G\"", "1073741824", true);
+        check("'a', 'b'", "'a', 'b'", true);
         check("-1048576", "-1048576", true);
         check("131072", "1GB", true);
         check("4096", "4MB", true);
@@ -87,5 +126,36 @@ mod tests {
         check("1G", "134217728", false);
         check("on", "OFF", false);
         check("minimal", "replica", false);
+        check("'minimal'", "replica", false);
+    }
+
+    #[test]
+    fn words_of_pragmas_have_the_numbers_of_the_library() {
+        let check = |setting: &str, word: &str, expected: Option<&str>| {
+            assert_eq!(number_of_word(setting, word).as_deref(), expected, "{setting} {word}");
+        };
+        check("synchronous", "FULL", Some("2"));
+        check("synchronous", "extra", Some("3"));
+        check("auto_vacuum", "full", Some("1"));
+        check("temp_store", "'MEMORY'", Some("2"));
+        check("temp_store", "2", None);
+        check("journal_mode", "MEMORY", None);
+    }
+
+    #[test]
+    fn caches_that_follow_the_data_are_rounded_by_their_servers() {
+        let check = |setting: &str, asked: &str, reported: &str, expected: bool| {
+            assert_eq!(is_rounded(setting, asked, reported), expected, "{asked} {reported}");
+        };
+        let pool = "innodb_buffer_pool_size";
+        check(pool, "187001234", "187695104", true);
+        check(pool, "187001234", "186646528", true);
+        check(pool, "187001234", "268435456", true);
+        check(pool, "187001234", "402653184", false);
+        check(pool, "187001234", "134217728", false);
+        check("rocksdb_block_cache_size", "187001234", "187000832", true);
+        check("innodb_log_file_size", "187001234", "187695104", false);
+        check(pool, "200M", "268435456", false);
+        check(pool, "much", "268435456", false);
     }
 }

@@ -31,6 +31,11 @@ impl CommandLine {
                 };
                 last_option = value.is_none().then_some(word);
                 let name = name.replace('-', "_");
+                // The way to name it before sysbench 1.0, which still takes it.
+                if let ("test", Some(script)) = (name.as_str(), &value) {
+                    line.script.clone_from(script);
+                    continue;
+                }
                 let renamed = RENAMED.iter().find(|(old, _)| *old == name);
                 line.options.push((renamed.map_or(name, |(_, now)| (*now).to_owned()), value));
                 continue;
@@ -96,7 +101,8 @@ mod tests {
             option("skip_trx", None),
         ];
         assert_eq!(line.options, expected);
-        let line = parse("x.lua --num-threads=2 run").unwrap();
+        let line = parse("--test=x.lua --num-threads=2 run").unwrap();
+        assert_eq!((line.script.as_str(), line.command.as_str()), ("x.lua", "run"));
         assert_eq!(line.options, [option("threads", Some("2"))]);
     }
 

@@ -212,22 +212,23 @@ impl Settings {
         })
     }
 
-    /// Where connection number `index` goes: lists of sockets, hosts and ports are dealt in turn.
+    /// Where connection number `index` goes. As in sysbench, connections take all ports of a host
+    /// in turn, then those of the next host.
     pub(crate) fn target(&self, driver: Driver, index: usize) -> Result<Target, Error> {
         if let Some(given) = &self.given {
             return Ok(given.clone());
         }
         let (options, prefix) = (Options(&self.values), driver.name());
-        let turn = |name: &str| {
+        let turn = |name: &str, place: usize| {
             let all = options.list(&format!("{prefix}_{name}"));
-            all.get(index % all.len().max(1)).cloned().unwrap_or_default()
+            all.get(place % all.len().max(1)).cloned().unwrap_or_default()
         };
-        let text = turn("port");
+        let text = turn("port", index);
         let Ok(port) = text.parse::<u16>() else {
             return wrong(format!("`--{prefix}-port={text}`: a port is expected"));
         };
-        let host = turn("host");
-        let socket = if driver == Driver::Mysql { turn("socket") } else { String::new() };
+        let host = turn("host", index / options.list(&format!("{prefix}_port")).len().max(1));
+        let socket = if driver == Driver::Mysql { turn("socket", index) } else { String::new() };
         let endpoint = if !socket.is_empty() {
             Endpoint::Socket(socket.into())
         } else if driver == Driver::Pgsql && host.starts_with('/') {
@@ -356,11 +357,22 @@ mod tests {
 
     #[test]
     fn lists_are_dealt_in_turn() {
-        let settings = settings("--pgsql-host=a,/run/pg --pgsql-port=1,2,3").unwrap();
-        let at = |index| settings.target(Driver::Pgsql, index).unwrap().endpoint;
-        assert_eq!(at(0), Endpoint::Address { host: "a".to_owned(), port: 1 });
-        assert_eq!(at(1), Endpoint::Socket("/run/pg/.s.PGSQL.2".into()));
+        let address = |host: &str, port| Endpoint::Address { host: host.to_owned(), port };
+        let lists = settings("--pgsql-host=a,/run/pg --pgsql-port=1,2,3").unwrap();
+        let at = |index| lists.target(Driver::Pgsql, index).unwrap().endpoint;
+        assert_eq!([at(0), at(1), at(6)], [address("a", 1), address("a", 2), address("a", 1)]);
         assert_eq!(at(5), Endpoint::Socket("/run/pg/.s.PGSQL.3".into()));
+        // None of the four is left out.
+        let lists = settings("--mysql-host=a,b --mysql-port=1,2").unwrap();
+        let at = |index| lists.target(Driver::Mysql, index).unwrap().endpoint;
+        let all = [address("a", 1), address("a", 2), address("b", 1), address("b", 2)];
+        assert_eq!([at(0), at(1), at(2), at(3)], all);
+        let lists = settings("--mysql-host=a,b --mysql-port=1").unwrap();
+        let at = |index| lists.target(Driver::Mysql, index).unwrap().endpoint;
+        assert_eq!([at(0), at(1), at(2)], [address("a", 1), address("b", 1), address("a", 1)]);
+        let lists = settings("--mysql-socket=/a,/b").unwrap();
+        let at = |index| lists.target(Driver::Mysql, index).unwrap().endpoint;
+        assert_eq!([at(0), at(1)], ["/a", "/b"].map(|path| Endpoint::Socket(path.into())));
     }
 
     #[test]

@@ -260,7 +260,7 @@ fn shown_settings<S: Serializer>(settings: &[Setting], serializer: S) -> Result<
 pub struct Follows {
     /// What the value is raised to, over `connections` (of the largest phase) and `tables`.
     pub at_least: Expression,
-    /// The version's own default stays where the expression is not above this.
+    /// The version's own default stays where the expression is not above this; 0 for never.
     pub only_above: i64,
 }
 

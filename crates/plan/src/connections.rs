@@ -68,7 +68,7 @@ fn raised(mut setting: Setting, sizes: &Parameters) -> Result<Option<Setting>, E
         .at_least
         .evaluate(sizes)
         .map_err(|source| Error::Expression { place: Location::default(), source })?;
-    if needed <= follows.only_above {
+    if follows.only_above > 0 && needed <= follows.only_above {
         return Ok(None);
     }
     if setting.value.parse().is_ok_and(|value: i64| value < needed) {
@@ -103,6 +103,7 @@ mod tests {
             assert!(found.is_none_or(|setting| setting.follows.is_none()));
         };
         check(1, 0, Some("400"));
+        check(-8, 0, Some("400"));
         check(1024, 0, Some("2064"));
         check(100, 300, None);
         check(1024, 300, Some("2064"));

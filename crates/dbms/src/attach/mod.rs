@@ -49,6 +49,7 @@ pub fn enter(attach: &Attach, product: &str) -> Result<Target> {
         password,
         database: control,
         tls,
+        initial_sql: vec![own.stays.to_owned()],
         ..product.target(endpoint)
     })
 }

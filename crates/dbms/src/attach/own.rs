@@ -21,6 +21,9 @@ pub struct Own {
     pub(super) control: &'static str,
     /// Names that the server's program may have.
     pub programs: &'static [&'static str],
+    /// A statement by which a session may be idle as long as a load or a phase takes: servers may
+    /// be set up to close those that are idle for a minute.
+    pub(super) stays: &'static str,
     /// A statement that gives the privileges of whoever asks.
     pub rights: &'static str,
     lacks: fn(&Rows, &str) -> Option<String>,
@@ -36,6 +39,8 @@ const OWN: &[Own] = &[
         user: "root",
         control: "",
         programs: &["mysqld", "mariadbd", "mysqld-debug"],
+        // The longest that they know, a year.
+        stays: "SET SESSION wait_timeout = 31536000",
         rights: "SHOW GRANTS",
         lacks: lacks_grants,
         exists: "SELECT 1 FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = '{}'",
@@ -49,6 +54,9 @@ const OWN: &[Own] = &[
         user: "postgres",
         control: "postgres",
         programs: &["postgres", "postmaster"],
+        // There is no such limit before 14.
+        stays: "SELECT set_config(name, '0', false) FROM pg_settings \
+                WHERE name = 'idle_session_timeout' AND setting <> '0'",
         rights: "SELECT quote_ident(rolname), rolcreatedb OR rolsuper FROM pg_roles \
                  WHERE rolname = current_user",
         lacks: lacks_createdb,

@@ -35,6 +35,18 @@ fn keys_say_where_and_who_and_products_the_rest() {
 }
 
 #[test]
+fn a_session_may_be_idle_as_long_as_a_phase_takes() {
+    for (product, limit) in [
+        ("mysql", "wait_timeout"),
+        ("mariadb", "wait_timeout"),
+        ("postgres", "idle_session_timeout"),
+    ] {
+        let said = enter(&at("h"), product).unwrap().initial_sql.concat();
+        assert!(said.contains(limit), "{product}: {said}");
+    }
+}
+
+#[test]
 fn a_password_is_read_where_the_experiment_says() {
     let folder = tempfile::tempdir().unwrap();
     let file = written(&folder, "password", "hunter2\nmore\n");

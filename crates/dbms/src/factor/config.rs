@@ -1,7 +1,11 @@
 //! `config`: a named set of settings, read back from the server.
 
 use super::{Factor, Up};
-use crate::{Places, value::same_value, version::setting_value};
+use crate::{
+    Places,
+    value::{is_rounded, number_of_word, same_value},
+    version::setting_value,
+};
 use model::{
     Levels,
     secret::HIDDEN,
@@ -48,9 +52,14 @@ pub fn differing(settings: &[Setting], version: &str, reported: &Levels) -> Vec<
     let reported: BTreeMap<String, &String> =
         reported.iter().map(|(name, value)| (plain_name(name), value)).collect();
     let compare = |setting: &Setting| {
-        let value = reported.get(&plain_name(&setting.name))?;
+        let plain = plain_name(&setting.name);
+        let value = reported.get(&plain)?;
         let asked = setting_value(setting, version);
-        if same_value(asked, value) {
+        let number = number_of_word(&plain, asked);
+        if same_value(asked, value)
+            || number.is_some_and(|number| same_value(&number, value))
+            || is_rounded(&plain, asked, value)
+        {
             return None;
         }
         let hidden = setting.is_secret().then_some(HIDDEN);

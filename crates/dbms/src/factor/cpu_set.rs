@@ -38,18 +38,39 @@ impl Factor for CpuSet {
 
     fn missed(&self, up: &Up<'_>) -> Option<String> {
         let level = up.subject.levels.get(self.name()).filter(|level| *level != ALL)?;
-        let asked = cpus(level);
         processes(up).into_iter().find_map(|pid| {
+            let process = if pid == up.pid { Process::First } else { Process::Other };
             let status = of_process(pid, "status").unwrap_or_default();
             let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
             // One that has ended since runs nowhere.
             let found = line?.trim();
-            (cpus(found) != asked).then(|| {
+            (!process.is_on(found, level)).then(|| {
                 format!(
                     "process {pid} may run on the CPUs `{found}` instead of `{level}`; name CPUs \
                      that this host has"
                 )
             })
+        })
+    }
+}
+
+/// Which process of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Process {
+    /// The one that was started.
+    First,
+    /// One that it started. One that serves a connection may have been put on the CPU of its
+    /// client.
+    Other,
+}
+
+impl Process {
+    /// Whether it may run on the CPUs `found` where those of a level were asked for.
+    fn is_on(self, found: &str, level: &str) -> bool {
+        let both = cpus(found).zip(cpus(level));
+        both.is_some_and(|(found, asked)| match self {
+            Self::First => found == asked,
+            Self::Other => found.is_subset(&asked),
         })
     }
 }
@@ -85,6 +106,19 @@ fn cpus(list: &str) -> Option<BTreeSet<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_that_serves_a_connection_may_be_on_one_cpu_of_the_level() {
+        let check = |found: &str, level: &str, expected: [bool; 2]| {
+            let is_on = [Process::First, Process::Other].map(|one| one.is_on(found, level));
+            assert_eq!(is_on, expected, "{found} for {level}");
+        };
+        check("0-1", "0,1", [true, true]);
+        check("1", "0-1", [false, true]);
+        check("0-3", "0-1", [false, false]);
+        check("2", "0-1", [false, false]);
+        check("", "0-1", [false, false]);
+    }
 
     #[test]
     fn cpus_that_the_host_lacks_are_refused() {

@@ -270,9 +270,6 @@ impl Connection {
     fn failed(&mut self, lua: &Lua, host: &Host, failure: &Failure) -> mlua::Result<Five> {
         host.note(failure);
         let code = if failure.is_lost() { LOST } else { failure.code() };
-        if code != "client" {
-            Counters::add(&host.counters().errors);
-        }
         let ignored = &self.shared.settings.ignored;
         let ignorable = match self.driver {
             Driver::Mysql => {
@@ -282,8 +279,11 @@ impl Connection {
             Driver::Pgsql => failure.kind() == FailureKind::Retry,
         };
         let ignorable = ignorable && !(failure.is_lost() && self.lent == Lent::Yes);
+        // As in sysbench, what is connected anew is no error.
         if ignorable && failure.is_lost() {
             self.come_back(host)?;
+        } else if code != "client" {
+            Counters::add(&host.counters().errors);
         }
         if ignorable && self.driver == Driver::Pgsql {
             // A connection that is lost tells so at its next statement.
@@ -365,4 +365,32 @@ fn argument<'a>(
             _ => Argument::Integer(number as i64),
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CommandLine, host::Supply, settings::Settings, testing::Server};
+
+    #[test]
+    fn what_is_connected_anew_is_no_error() {
+        let options = ["--mysql-socket=/no/such/socket", "--mysql-ignore-errors=2013"];
+        let words = [&["x.lua", "run"][..], &options].concat();
+        let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
+        let line = CommandLine::parse(&words).unwrap();
+        let settings = Settings::of(&line, &|_| None).unwrap();
+        let (script, out) = ("x.lua".to_owned(), Box::new(|_: &str| ()));
+        let shared = Arc::new(Shared::new(line, settings, script, Arc::default(), out));
+        // Nobody comes back, so that the attempts end with the run.
+        shared.fail("it is over".to_owned());
+        let (lua, host) = (Lua::new(), Host::new(&shared, 0, Supply::Dialed));
+        let mut one = Connection::lent(&shared, Driver::Mysql, Box::<Server>::default());
+        one.lent = Lent::No;
+        let errors = || host.counters().errors.load(Relaxed);
+        assert!(one.failed(&lua, &host, &Failure::lost("gone")).is_err());
+        assert_eq!(errors(), 0);
+        let refused = Failure::new(FailureKind::Statement, "1064", "no");
+        one.failed(&lua, &host, &refused).unwrap();
+        assert_eq!(errors(), 1);
+    }
 }

@@ -257,6 +257,28 @@ fn each_connection_may_prepare_its_statements_for_all_tables() {
 }
 
 #[test]
+fn a_cache_of_a_fifth_is_not_rounded_to_twice_as_much() {
+    for rows in ["3_000_000", "100_000_000"] {
+        let text = format!(
+            "question = \"Which?\"\nworkloads = [\"point-query\"]\nrows = {rows}\n[factors]\n\
+             build = [\"mysql@9\", \"mariadb@10.5\"]\nconfig = [\"io-bound\"]\n"
+        );
+        for subject in &plan_of(&text).unwrap().subjects {
+            let value = |name: &str| {
+                let mut settings = subject.config.settings.iter();
+                let setting = settings.find(|setting| setting.name == name).unwrap();
+                setting.value.parse::<u64>().unwrap()
+            };
+            let (pool, chunk) =
+                (value("innodb_buffer_pool_size"), value("innodb_buffer_pool_chunk_size"));
+            assert_eq!(chunk % (1 << 20), 0, "{chunk}");
+            // Not many chunks, and eight instances of one are little of the cache.
+            assert!((100..2000).contains(&(pool / chunk)), "{pool} {chunk}");
+        }
+    }
+}
+
+#[test]
 fn a_configuration_has_what_it_extends() {
     let config = catalog().config("mariadb", "myrocks").unwrap();
     let value = |name: &str| {
