@@ -199,7 +199,7 @@ fn what_is_none_is_refused_in_one_sentence() {
     check(&["plan", "e.toml"], "`e.toml:2`: the experiment has no `question`");
     check(&["list"], "say what to list, as in `dbdyno list builds`; there are `servers`");
     let set = ["plan", "quickstart", "--set", "require=[root]"];
-    check(&set, "texts have quotes of their own: write `[\"root\"]`, not `[root]`");
+    check(&set, "texts in a list or a table have double quotes, and the whole has single ones");
     check(&["plan", "a\nb\t.toml"], "a\\nb\\t.toml");
     check(&["pla\nn"], "`pla\\nn`");
 }

@@ -363,6 +363,10 @@ fn the_command_line_is_checked_like_the_file() {
     check(&["suite=quik"], &[], "`--set suite=quik`: unknown suite `quik`; did you mean `quick`?");
     check(&["factors.build=[]"], &[], "`--set factors.build=[]`: the factor `build` has no levels");
     check(&["extends=x"], &[], "`extends` belongs in a file");
+    for unquoted in ["factors.build=[mysql@9,sqlite]", "baseline={build=sqlite}"] {
+        let expected = format!("`--set {unquoted}`: texts in a list or a table have double quotes");
+        check(&[unquoted], &[], &expected);
+    }
     check(
         &[],
         &["point-qery"],
