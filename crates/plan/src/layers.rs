@@ -338,10 +338,8 @@ fn merge_values(lower: &mut Table, upper: Table) {
 /// `KEY=VALUE` as TOML; a value that is not TOML is a string, but for a list or a table: the shell
 /// took the quotes away.
 fn parse_set(text: &str) -> Result<Table, Error> {
-    let invalid = |reason: &str| Error::Invalid {
-        place: Location::default(),
-        reason: reason.to_owned(),
-    };
+    let invalid =
+        |reason: &str| Error::Invalid { place: Location::default(), reason: reason.to_owned() };
     let wrong = || invalid("it is not KEY=VALUE; write for example `--set blocks=4`");
     let (key, value) = text.split_once('=').ok_or_else(wrong)?;
     let (key, value) = (key.trim(), value.trim());

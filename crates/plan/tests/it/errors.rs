@@ -163,7 +163,13 @@ fn unknown_names_get_the_nearest_known_one() {
         "version",
         &build("\"mysql@4\""),
         "mine.toml:4`: mysql has no version `4`; the nearest version is `5.5.9`, others are \
-         `5.6.24`, `9.7.4`; `dbdyno list builds` lists all",
+         `5.6.24`, `9.7.4`",
+    );
+    check(
+        "build of one's own",
+        &build("\"patched\""),
+        "mine.toml:4`: unknown server `patched`; known: `mariadb`, `mysql`, `postgres`, `sqlite`; \
+         a build of your own is described in `[servers.NAME]`",
     );
     check(
         "suite",
