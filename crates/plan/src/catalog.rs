@@ -341,6 +341,9 @@ impl Catalog {
 
     /// What to write where the name of something else was given for an experiment.
     fn instead_of_experiment(&self, name: &str) -> Option<String> {
+        if Path::new(name).is_file() {
+            return Some(format!("; there is the file `{name}`: name it by its path, `./{name}`"));
+        }
         let file = format!("{name}.toml");
         if Path::new(&file).is_file() {
             return Some(format!("; there is the file `{file}`: name it with its ending"));
