@@ -354,6 +354,7 @@ mod tests {
         check("dbdyno run --budget 0", above);
         check("dbdyno run --budget 0s", above);
         check("dbdyno run --budget 10", "the unit is missing, write `10m` for minutes");
+        check("dbdyno run --budget 10M", "`M` stands for months, write `10m` for minutes");
         check("dbdyno run --budget soon", "a time such as `10m` or `2h` is expected");
         check("dbdyno verify --operations 0", "it must be at least 1");
         check("dbdyno verify --operations -5", "it must be at least 1");
