@@ -87,7 +87,9 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         lines.len(),
         arguments.what
     );
-    talk::data(&aligned(&chosen, talk::columns(&std::io::stdout())))?;
+    if !chosen.is_empty() {
+        talk::data(&aligned(&chosen, talk::columns(&std::io::stdout())))?;
+    }
     Ok(Code::Done)
 }
 
@@ -284,7 +286,7 @@ fn runs(arguments: &Arguments) -> anyhow::Result<Lines> {
         let host = run.environment.host;
         lines.push(vec![run.id, date, time, run.experiment, host, state, measured, servers]);
     }
-    if lines.is_empty() {
+    if lines.is_empty() && warnings.is_empty() {
         talk::say(&format!("`{}` has no runs", results.dir().display()));
     }
     Ok(lines)
