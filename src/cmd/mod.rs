@@ -325,6 +325,13 @@ mod tests {
     }
 
     #[test]
+    fn no_command_line_of_an_example_is_wrapped() {
+        for (lines, _) in COMMANDS.iter().flat_map(|verb| verb.examples) {
+            assert!(lines.lines().all(|line| line.len() <= 78), "{lines}");
+        }
+    }
+
+    #[test]
     fn words_of_sysbench_get_what_stands_for_them() {
         let check = |line: &str, expected: &str| {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
