@@ -20,7 +20,7 @@ use model::{
     Parameters, explanation::SourceParts, quoted, recipe::Recipe, schema::Schema, subject::Config,
 };
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
@@ -91,11 +91,28 @@ impl Catalog {
     /// The catalog inside the binary under the files of a folder of the same shape (`workloads/…`,
     /// `schemas/…`, `suites/…`, `configs/SERVER/…`, `experiments/…`), which come first.
     ///
-    /// Errors: the folder or a file of it cannot be read.
+    /// Errors: the folder or a file of it cannot be read, or it has files and none in such a place.
     pub fn with_overlay(dir: &Path) -> Result<Self, Error> {
         let mut catalog = Self::embedded()?;
-        catalog.overlay(dir, "", 0)?;
+        let mut own = Self { files: BTreeMap::new() };
+        own.overlay(dir, "", 0)?;
+        let folders: BTreeSet<String> = catalog.folders().map(str::to_owned).collect();
+        if !own.files.is_empty() && own.folders().all(|folder| !folders.contains(folder)) {
+            let place = Location { file: format!("--catalog {}", dir.display()), line: None };
+            let reason = format!(
+                "no file in it is used, because it has none of the folders {}: name the folder \
+                 that holds them",
+                quoted(folders)
+            );
+            return Err(Error::Invalid { place, reason });
+        }
+        catalog.files.extend(own.files);
         Ok(catalog)
+    }
+
+    /// The first folder of each file that is in one.
+    fn folders(&self) -> impl Iterator<Item = &str> {
+        self.files.keys().filter_map(|path| path.split_once('/').map(|(folder, _)| folder))
     }
 
     /// All workloads by name. Errors: a file of them is wrong.

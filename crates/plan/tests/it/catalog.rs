@@ -209,6 +209,9 @@ fn an_overlay_comes_first() {
     assert!(catalog.workload("scan").is_ok());
     let missing = Catalog::with_overlay(&folder.path().join("nothing")).unwrap_err();
     assert!(missing.to_string().contains("nothing"), "{missing}");
+    let inside = Catalog::with_overlay(&workloads).unwrap_err().to_string();
+    let expected = "workloads`: no file in it is used, because it has none of the folders `areas`,";
+    assert!(inside.contains(expected) && inside.contains("`suites`, `workloads`:"), "{inside}");
 }
 
 #[test]
