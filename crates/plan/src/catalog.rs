@@ -166,6 +166,9 @@ impl Catalog {
     /// Errors: unknown (the nearest name is given), or unreadable.
     pub fn text(&self, kind: Kind, name_or_path: &str) -> Result<String, Error> {
         let (what, folder) = kind.folder();
+        if let (Kind::Recipe, Some(source)) = (kind, self.recipe_with_flags(name_or_path)) {
+            return Ok(source.text.to_string());
+        }
         let source = match (kind, name_or_path.ends_with(".toml")) {
             (Kind::Config, false) => self.any_config(name_or_path)?,
             _ => self.source(what, folder, name_or_path)?,
@@ -188,6 +191,14 @@ impl Catalog {
             }
         }
         Ok(source.text.into_owned())
+    }
+
+    /// The recipe of `SERVER/FLAGS`, which is what lists call its sets of compiler options.
+    fn recipe_with_flags(&self, name: &str) -> Option<&Source> {
+        let (server, flags) = name.split_once('/')?;
+        let source = self.files.get(&format!("recipes/{server}"))?;
+        let recipe: Recipe = source.parse().ok()?;
+        recipe.flags.contains_key(flags).then_some(source)
     }
 
     /// The config `SERVER/NAME`.

@@ -196,6 +196,15 @@ fn a_moment_of_the_time_series_is_the_end_of_an_hour_of_the_window() {
 }
 
 #[test]
+fn every_name_in_the_list_of_recipes_can_be_shown() {
+    let catalog = catalog();
+    for one in catalog.recipes().unwrap() {
+        assert!(catalog.text(plan::Kind::Recipe, &one.name).is_ok(), "{}", one.name);
+    }
+    assert!(catalog.text(plan::Kind::Recipe, "mysql/nothing").is_err());
+}
+
+#[test]
 fn an_overlay_comes_first() {
     let folder = tempfile::tempdir().unwrap();
     let workloads = folder.path().join("workloads");
