@@ -18,7 +18,7 @@ use store::{Results, RunInfo, Selection, StoredTrial};
 pub(crate) struct Wanted {
     /// Name of a series, or of an experiment whose runs belong to none; all if absent.
     pub(crate) name: Option<String>,
-    /// Tests; `*` and `?` match any text; all if empty.
+    /// Tests; `*` and `?` are wildcards; all if empty.
     pub(crate) tests: Vec<String>,
     /// Variants, the same.
     pub(crate) variants: Vec<String>,
