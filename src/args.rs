@@ -56,10 +56,10 @@ impl RunArgs {
 
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ChoiceArgs {
-    /// Show only these variants and their bases; `*` and `?` match any text
+    /// Show only these variants and their bases; `*` and `?` are wildcards
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = NonEmpty::new())]
     pub(crate) variant: Vec<String>,
-    /// Use only these archives or experiments; `*` and `?` match any text
+    /// Use only these archives or experiments; `*` and `?` are wildcards
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = NonEmpty::new())]
     pub(crate) archive: Vec<String>,
 }

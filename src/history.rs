@@ -18,7 +18,7 @@ use store::{Results, RunInfo, Selection, StoredTrial};
 pub(crate) struct Wanted {
     /// Name of a series, or of an experiment whose runs belong to none; all if absent.
     pub(crate) name: Option<String>,
-    /// Tests; `*` and `?` match any text; all if empty.
+    /// Tests; `*` and `?` are wildcards; all if empty.
     pub(crate) tests: Vec<String>,
     /// Variants, the same.
     pub(crate) variants: Vec<String>,
@@ -160,12 +160,17 @@ fn page(name: &str, mut runs: Vec<Run<'_>>, wanted: &Wanted) -> anyhow::Result<H
         history.trends.iter().flat_map(|trend| &trend.points).any(|point| point.session == session)
     };
     let empty = (0..history.sessions.len()).filter(|session| !has_points(*session));
-    warnings.extend(empty.map(|session| {
-        format!(
-            "run {} has no value here: its host was disturbed, or this was not measured",
-            history.sessions[session].run
-        )
-    }));
+    let why = match wanted.quantity {
+        Quantity::Value => "its host was disturbed, or this was not measured",
+        Quantity::Ratio => {
+            "its host was disturbed, this was not measured, or it has no variant beside its base"
+        }
+    };
+    warnings.extend(
+        empty.map(|session| {
+            format!("run {} has no value here: {why}", history.sessions[session].run)
+        }),
+    );
     let commands = commands(&history, &runs);
     Ok(HistoryPage { history, commands, warnings })
 }

@@ -68,7 +68,10 @@ impl BankChoice {
             Self::OfResults => read(&results.join(BANK), "move it away")?,
             Self::File(file) => {
                 let bank = read(file, "name another one, or `--bank none`")?;
-                Some(bank.with_context(|| format!("there is no bank `{}`", file.display()))?)
+                Some(bank.with_context(|| {
+                    let file = file.display();
+                    format!("there is no bank `{file}`: `dbdyno calibrate` writes one")
+                })?)
             }
         })
     }

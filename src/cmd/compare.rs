@@ -55,7 +55,7 @@ struct Arguments {
     #[command(flatten)]
     alias: AliasArgs,
     /// Show only these metrics (see `dbdyno list metrics`), or counters of servers such as
-    /// `status.Innodb_rows_read`; `*` stands for any letters
+    /// `status.Innodb_rows_read`; `*` and `?` are wildcards
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     metric: Vec<String>,
     /// Output format (see `dbdyno list formats`)

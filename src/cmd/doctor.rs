@@ -2,7 +2,7 @@
 
 use super::Verb;
 use crate::{
-    args::{CatalogArgs, Color, ExperimentArgs, HostArgs, ResultsArgs},
+    args::{CatalogArgs, Color, DEFAULT_RESULTS, ExperimentArgs, HostArgs, ResultsArgs},
     doctor::{CHECKS, Finding, Host, Weight},
     exit::Code,
     noise::{self, BankChoice},
@@ -10,6 +10,7 @@ use crate::{
 };
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use model::{bank::HostClass, number::counted};
+use std::path::Path;
 
 pub(super) const VERB: Verb = Verb {
     name: "doctor",
@@ -56,6 +57,11 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
     let places = arguments.host.seen_places()?;
     if arguments.noise {
+        let dir = arguments.results.results.clone();
+        // Whoever names none may have no results yet.
+        if dir != Path::new(DEFAULT_RESULTS) && !dir.is_dir() {
+            return Err(store::Error::NoFolder { dir }.into());
+        }
         let bank = BankChoice::OfResults.read(&arguments.results.results)?;
         let here = HostClass::of(&probe::environment(&places.for_data()));
         let known = bank.filter(|bank| bank.runs.iter().any(|run| run.host == here));

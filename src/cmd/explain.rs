@@ -47,7 +47,7 @@ pub(super) const VERB: Verb = Verb {
               130  interrupted; nothing is added to the run",
     examples: &[
         (
-            "dbdyno explain 20260801T --phase point-query --variants mysql-5.6.24,mysql-9.7.4",
+            "dbdyno explain latest --phase point-query --variants mysql-5.6.24,mysql-9.7.4",
             "Where the added instructions of a point query are",
         ),
         (

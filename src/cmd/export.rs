@@ -85,8 +85,8 @@ fn arguments(command: Command) -> Command {
         })
         .mut_arg("variant", |variant| {
             variant.help(
-                "Write these variants in this order; the first is the base; `*` and `?` match any \
-                 text. Without it, all variants, the base first",
+                "Write these variants in this order; the first is the base; `*` and `?` are \
+                 wildcards. Without it, all variants, the base first",
             )
         })
 }

@@ -47,10 +47,10 @@ struct Arguments {
     /// Results folders
     #[arg(long, value_name = "DIR,…", value_delimiter = ',', default_value = DEFAULT_RESULTS)]
     results: Vec<PathBuf>,
-    /// Show only these tests; `*` and `?` match any text
+    /// Show only these tests; `*` and `?` are wildcards
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     test: Vec<String>,
-    /// Show only these variants; `*` and `?` match any text
+    /// Show only these variants; `*` and `?` are wildcards
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     variant: Vec<String>,
     /// Show these metrics (see `dbdyno list metrics`)

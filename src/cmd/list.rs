@@ -87,7 +87,9 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         lines.len(),
         arguments.what
     );
-    talk::data(&aligned(&chosen, talk::columns(&std::io::stdout())))?;
+    if !chosen.is_empty() {
+        talk::data(&aligned(&chosen, talk::columns(&std::io::stdout())))?;
+    }
     Ok(Code::Done)
 }
 
@@ -187,7 +189,7 @@ const COMMIT_WIDTH: usize = 40;
 /// Where a build comes from, and what is known of it where it is installed.
 fn origin(build: &dbms::provenance::Available) -> String {
     let made = match (build.is_source, build.installed.is_some()) {
-        (true, false) => "; compiled on this host",
+        (true, false) => "; to be compiled on this host",
         _ => "",
     };
     let trust = match build.moves {
@@ -284,7 +286,7 @@ fn runs(arguments: &Arguments) -> anyhow::Result<Lines> {
         let host = run.environment.host;
         lines.push(vec![run.id, date, time, run.experiment, host, state, measured, servers]);
     }
-    if lines.is_empty() {
+    if lines.is_empty() && warnings.is_empty() {
         talk::say(&format!("`{}` has no runs", results.dir().display()));
     }
     Ok(lines)
@@ -356,6 +358,21 @@ mod tests {
         check("host_cpu_percent_per_op", "[% s/op] busy share");
         check("server_instructions_per_cycle", "instructions per cycle of the whole server");
         check("ops_per_second_relative", "archives of ratios only");
+    }
+
+    #[test]
+    fn a_build_that_is_not_compiled_yet_does_not_read_as_if_it_were() {
+        let build = dbms::provenance::Available {
+            version: "3.46.0".to_owned(),
+            moves: None,
+            origin: "crate".to_owned(),
+            is_known: false,
+            is_repackaged: false,
+            is_source: true,
+            installed: None,
+            folder: None,
+        };
+        assert_eq!(origin(&build), "crate; to be compiled on this host");
     }
 
     /// Counters that no probe reads: the runner adds them to what probes found.

@@ -325,6 +325,13 @@ mod tests {
     }
 
     #[test]
+    fn no_command_line_of_an_example_is_wrapped() {
+        for (lines, _) in COMMANDS.iter().flat_map(|verb| verb.examples) {
+            assert!(lines.lines().all(|line| line.len() <= 78), "{lines}");
+        }
+    }
+
+    #[test]
     fn words_of_sysbench_get_what_stands_for_them() {
         let check = |line: &str, expected: &str| {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
@@ -354,6 +361,7 @@ mod tests {
         check("dbdyno run --budget 0", above);
         check("dbdyno run --budget 0s", above);
         check("dbdyno run --budget 10", "the unit is missing, write `10m` for minutes");
+        check("dbdyno run --budget 10M", "`M` stands for months, write `10m` for minutes");
         check("dbdyno run --budget soon", "a time such as `10m` or `2h` is expected");
         check("dbdyno verify --operations 0", "it must be at least 1");
         check("dbdyno verify --operations -5", "it must be at least 1");

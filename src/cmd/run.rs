@@ -94,6 +94,10 @@ fn time(text: &str) -> Result<Duration, String> {
     if text.bytes().any(|byte| byte != b'0') && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(format!("the unit is missing, write `{text}m` for minutes"));
     }
+    if text.contains('M') {
+        let minutes = text.replace('M', "m");
+        return Err(format!("`M` stands for months, write `{minutes}` for minutes"));
+    }
     let expected = |_| "a time such as `10m` or `2h` is expected".to_owned();
     match humantime::parse_duration(text).map_err(expected)? {
         Duration::ZERO => Err("a time above 0 such as `10m` or `2h` is expected".to_owned()),

@@ -172,6 +172,7 @@ fn arguments_that_name_nothing_are_named() {
         (&["show", "config", "base"], "known: `mariadb/base`, `mysql/base`, `postgres/base`"),
         (&["run", "oltp_point_select"], "`workloads = [\"oltp_point_select\"]`"),
         (&["plan", "oltp"], "`suite = \"oltp\"`"),
+        (&["doctor", "--noise", "--results", "nix"], "there is no folder `nix`"),
         (&["doctor", "--set", "rows=1"], "required arguments were not provided"),
         (&["submit", "--folder", "fan"], "required arguments were not provided"),
         (&["up", "sqlite"], "embedded"),

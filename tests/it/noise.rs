@@ -168,5 +168,6 @@ fn a_comparison_uses_the_bank_of_its_host_class_and_says_so() {
     assert!(!found(&["--bank", file.to_str().unwrap()]).iter().any(|cell| is_told(&cell)));
     let refused = lab.run(&["compare", "--bank", "missing.jsonl"]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(text(&refused.stderr).contains("there is no bank `missing.jsonl`"));
+    let said = text(&refused.stderr);
+    assert!(said.contains("there is no bank `missing.jsonl`: `dbdyno calibrate` writes"), "{said}");
 }

@@ -197,9 +197,11 @@ fn what_is_none_is_refused_in_one_sentence() {
     check(&["show", "experiment", "/etc/passwd"], "`/etc/passwd`: this is no experiment: ");
     check(&["plan", ".toml"], "this file has no name before `.toml`; rename it");
     check(&["plan", "e.toml"], "`e.toml:2`: the experiment has no `question`");
+    lab.write("mine.txt", "");
+    check(&["plan", "mine.txt"], "there is the file `mine.txt`: name it by its path, `./mine.txt`");
     check(&["list"], "say what to list, as in `dbdyno list builds`; there are `servers`");
     let set = ["plan", "quickstart", "--set", "require=[root]"];
-    check(&set, "texts have quotes of their own: write `[\"root\"]`, not `[root]`");
+    check(&set, "texts in a list or a table have double quotes, and the whole has single ones");
     check(&["plan", "a\nb\t.toml"], "a\\nb\\t.toml");
     check(&["pla\nn"], "`pla\\nn`");
 }

@@ -466,7 +466,11 @@ pub enum Error {
         reason: String,
     },
     /// The product has no server process.
-    #[error("{server} is embedded and has no server process; open its file instead")]
+    #[error(
+        "{server} is embedded and has no server process; dbdyno holds its library, `dbdyno list \
+         builds {server}` shows other releases, and an experiment takes any other library by \
+         `[servers.NAME]` with `basedir`"
+    )]
     Embedded {
         /// Product.
         server: String,

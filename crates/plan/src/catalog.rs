@@ -20,7 +20,7 @@ use model::{
     Parameters, explanation::SourceParts, quoted, recipe::Recipe, schema::Schema, subject::Config,
 };
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
@@ -91,11 +91,28 @@ impl Catalog {
     /// The catalog inside the binary under the files of a folder of the same shape (`workloads/…`,
     /// `schemas/…`, `suites/…`, `configs/SERVER/…`, `experiments/…`), which come first.
     ///
-    /// Errors: the folder or a file of it cannot be read.
+    /// Errors: the folder or a file of it cannot be read, or it has files and none in such a place.
     pub fn with_overlay(dir: &Path) -> Result<Self, Error> {
         let mut catalog = Self::embedded()?;
-        catalog.overlay(dir, "", 0)?;
+        let mut own = Self { files: BTreeMap::new() };
+        own.overlay(dir, "", 0)?;
+        let folders: BTreeSet<String> = catalog.folders().map(str::to_owned).collect();
+        if !own.files.is_empty() && own.folders().all(|folder| !folders.contains(folder)) {
+            let place = Location { file: format!("--catalog {}", dir.display()), line: None };
+            let reason = format!(
+                "no file in it is used, because it has none of the folders {}: name the folder \
+                 that holds them",
+                quoted(folders)
+            );
+            return Err(Error::Invalid { place, reason });
+        }
+        catalog.files.extend(own.files);
         Ok(catalog)
+    }
+
+    /// The first folder of each file that is in one.
+    fn folders(&self) -> impl Iterator<Item = &str> {
+        self.files.keys().filter_map(|path| path.split_once('/').map(|(folder, _)| folder))
     }
 
     /// All workloads by name. Errors: a file of them is wrong.
@@ -149,6 +166,9 @@ impl Catalog {
     /// Errors: unknown (the nearest name is given), or unreadable.
     pub fn text(&self, kind: Kind, name_or_path: &str) -> Result<String, Error> {
         let (what, folder) = kind.folder();
+        if let (Kind::Recipe, Some(source)) = (kind, self.recipe_with_flags(name_or_path)) {
+            return Ok(source.text.to_string());
+        }
         let source = match (kind, name_or_path.ends_with(".toml")) {
             (Kind::Config, false) => self.any_config(name_or_path)?,
             _ => self.source(what, folder, name_or_path)?,
@@ -171,6 +191,14 @@ impl Catalog {
             }
         }
         Ok(source.text.into_owned())
+    }
+
+    /// The recipe of `SERVER/FLAGS`, which is what lists call its sets of compiler options.
+    fn recipe_with_flags(&self, name: &str) -> Option<&Source> {
+        let (server, flags) = name.split_once('/')?;
+        let source = self.files.get(&format!("recipes/{server}"))?;
+        let recipe: Recipe = source.parse().ok()?;
+        recipe.flags.contains_key(flags).then_some(source)
     }
 
     /// The config `SERVER/NAME`.
@@ -341,6 +369,9 @@ impl Catalog {
 
     /// What to write where the name of something else was given for an experiment.
     fn instead_of_experiment(&self, name: &str) -> Option<String> {
+        if Path::new(name).is_file() {
+            return Some(format!("; there is the file `{name}`: name it by its path, `./{name}`"));
+        }
         let file = format!("{name}.toml");
         if Path::new(&file).is_file() {
             return Some(format!("; there is the file `{file}`: name it with its ending"));

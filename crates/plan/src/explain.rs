@@ -73,15 +73,6 @@ pub(crate) fn values(source: &Source, error: &toml::de::Error) -> Error {
         return Error::Toml { place, reason };
     }
     let reason = match (message.rsplit_once(", expected "), key.is_empty()) {
-        (Some((_, "a sequence")), false) if found.as_deref().and_then(list_of_texts).is_some() => {
-            let found = found.unwrap_or_default();
-            format!(
-                "`{key}` must be a list in brackets whose texts have quotes of their own: write \
-                 `{}`, not `{}`",
-                list_of_texts(&found).unwrap_or_default(),
-                found.trim_matches('"')
-            )
-        }
         (Some((_, expected)), false) => {
             let found = found.map(|found| format!(", not `{found}`")).unwrap_or_default();
             let most = expected.starts_with(TOO_LARGE).then(|| most(&key)).flatten();
@@ -92,18 +83,6 @@ pub(crate) fn values(source: &Source, error: &toml::de::Error) -> Error {
         (_, true) => one_line(message),
     };
     Error::Toml { place, reason }
-}
-
-/// The list that a text such as `"[root, 2]"` was meant to be: shells take the quotes of its texts.
-fn list_of_texts(found: &str) -> Option<String> {
-    let inside = found.strip_prefix("\"[")?.strip_suffix("]\"")?;
-    let entries = inside.split(',').map(|entry| entry.trim().trim_matches(['\'', '"', '\\']));
-    let entries = entries.filter(|entry| !entry.is_empty());
-    let written = entries.map(|entry| match entry.parse::<f64>() {
-        Ok(_) => entry.to_owned(),
-        Err(_) => format!("\"{entry}\""),
-    });
-    Some(format!("[{}]", written.collect::<Vec<_>>().join(", ")))
 }
 
 /// A word that is none of those that a key takes: `names` are the word and the known ones.

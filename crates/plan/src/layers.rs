@@ -335,23 +335,32 @@ fn merge_values(lower: &mut Table, upper: Table) {
     }
 }
 
-/// `KEY=VALUE` as TOML; a value that is not TOML is a string.
+/// `KEY=VALUE` as TOML; a value that is not TOML is a string, but for a list or a table: the shell
+/// took the quotes away.
 fn parse_set(text: &str) -> Result<Table, Error> {
-    let wrong = || Error::Invalid {
-        place: Location::default(),
-        reason: "it is not KEY=VALUE; write for example `--set blocks=4`".to_owned(),
-    };
+    let invalid =
+        |reason: &str| Error::Invalid { place: Location::default(), reason: reason.to_owned() };
+    let wrong = || invalid("it is not KEY=VALUE; write for example `--set blocks=4`");
     let (key, value) = text.split_once('=').ok_or_else(wrong)?;
-    let key = key.trim();
+    let (key, value) = (key.trim(), value.trim());
     if key == "extends" {
-        let reason = "`extends` belongs in a file".to_owned();
-        return Err(Error::Invalid { place: Location::default(), reason });
+        return Err(invalid("`extends` belongs in a file"));
     }
-    let quoted = Value::String(value.trim().to_owned());
     let line = |value: &str| format!("{key} = {value}");
-    toml::from_str(&line(value))
-        .or_else(|_| toml::from_str(&line(&quoted.to_string())))
-        .map_err(|_| wrong())
+    if let Ok(table) = toml::from_str(&line(value)) {
+        return Ok(table);
+    }
+    let text = Value::String(value.to_owned()).to_string();
+    let table = toml::from_str(&line(&text)).map_err(|_| wrong())?;
+    let is_sentence = ["question", "note"].contains(&key);
+    let is_between = |start: char, end: char| value.starts_with(start) && value.ends_with(end);
+    if !is_sentence && (is_between('[', ']') || is_between('{', '}')) {
+        return Err(invalid(
+            "texts in a list or a table have double quotes, and the whole has single ones, because \
+             the shell takes quotes away: `--set 'factors.build=[\"mysql@9\", \"sqlite\"]'`",
+        ));
+    }
+    Ok(table)
 }
 
 /// The phases or workloads that `--only` names, checked against the known ones.

@@ -9,6 +9,7 @@ use crate::{
 use model::{
     Levels,
     experiment::Factor,
+    quoted,
     subject::{Build, Config, START_FACTORS, Subject, version_behind},
 };
 use std::collections::BTreeMap;
@@ -183,6 +184,18 @@ impl Known<'_> {
     }
 }
 
+/// The end of a message about a level of `build` that is no server: what is not near a known one
+/// may be the name of a build that the file does not describe.
+fn unknown_level(name: &str, known: &[&str]) -> String {
+    match suggest::did_you_mean(name, known) {
+        near if near.is_empty() => {
+            let known = quoted(known);
+            format!("; known: {known}; a build of your own is described in `[servers.NAME]`")
+        }
+        near => near,
+    }
+}
+
 struct NamedBuild {
     label: String,
     build: Build,
@@ -216,7 +229,8 @@ impl Known<'_> {
                 ),
                 false => match version_behind(&build.server, products.iter().map(String::as_str)) {
                     Some(meant) => format!("; did you mean `{meant}`?"),
-                    None => suggest::hint(&build.server, known),
+                    None if own.is_some() => suggest::hint(&build.server, known),
+                    None => unknown_level(&build.server, &known.collect::<Vec<_>>()),
                 },
             };
             return Err(Error::UnknownName { place, what: "server", name: build.server, hint });

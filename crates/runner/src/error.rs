@@ -46,12 +46,6 @@ pub enum Error {
     /// A file or folder could not be used; the message names it.
     #[error(transparent)]
     Files(#[from] std::io::Error),
-    /// A folder that is to take results holds something else.
-    #[error(
-        "`{path}` is not empty and holds no results of dbdyno: name another folder by `--results`",
-        path = .0.display()
-    )]
-    NotEmpty(PathBuf),
     /// There is nothing to continue.
     #[error(
         "no unfinished run of `{experiment}` with this plan is in `{dir}`: run without `--resume`",

@@ -25,6 +25,14 @@ pub enum Error {
         /// The path.
         path: PathBuf,
     },
+    /// A folder that is to take results holds something else.
+    #[error(
+        "`{dir}` is not empty and holds no results of dbdyno; name another folder by `--results`"
+    )]
+    NotEmpty {
+        /// The path.
+        dir: PathBuf,
+    },
     /// The folder cannot be entered.
     #[error("`{dir}` cannot be read: {reason}; name another folder by `--results`")]
     Unreadable {

@@ -112,6 +112,17 @@ fn create(dir: &Path) -> std::io::Result<()> {
     layout::ensure_private(dir)
 }
 
+/// Whether a folder holds anything that no results folder begins with. Another process may be
+/// creating it.
+fn holds_others(dir: &Path) -> Result<bool> {
+    for entry in fs_err::read_dir(dir)? {
+        if ![layout::RUNS, layout::RECORDS].map(Some).contains(&entry?.file_name().to_str()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// What to do where a results folder cannot be created.
 fn uncreated(dir: &Path, error: &std::io::Error) -> Error {
     let reason = match error.kind() {
@@ -161,13 +172,20 @@ fn closed(dir: &Path) -> Option<(PathBuf, String)> {
 
 impl Results {
     /// Opens a results folder, creating it (for its owner alone) if it is not there. Parents are
-    /// created too.
+    /// created too. One that holds something else is an [`Error::NotEmpty`].
     pub fn open_or_create(dir: impl AsRef<Path>) -> Result<Self> {
         let dir = dir.as_ref();
         if !dir.exists() {
             create(dir).map_err(|error| uncreated(dir, &error))?;
         } else if !dir.is_dir() {
             return Err(Error::NotAFolder { path: dir.to_owned() });
+        }
+        match Self::open(dir) {
+            Err(Error::NoResults { dir }) if holds_others(&dir)? => {
+                return Err(Error::NotEmpty { dir });
+            }
+            Ok(_) | Err(Error::NoResults { .. }) => {}
+            Err(error) => return Err(error),
         }
         layout::ensure_private(&dir.join(layout::RUNS))?;
         layout::ensure_private(&dir.join(layout::RECORDS))?;

@@ -196,6 +196,15 @@ fn a_moment_of_the_time_series_is_the_end_of_an_hour_of_the_window() {
 }
 
 #[test]
+fn every_name_in_the_list_of_recipes_can_be_shown() {
+    let catalog = catalog();
+    for one in catalog.recipes().unwrap() {
+        assert!(catalog.text(plan::Kind::Recipe, &one.name).is_ok(), "{}", one.name);
+    }
+    assert!(catalog.text(plan::Kind::Recipe, "mysql/nothing").is_err());
+}
+
+#[test]
 fn an_overlay_comes_first() {
     let folder = tempfile::tempdir().unwrap();
     let workloads = folder.path().join("workloads");
@@ -209,6 +218,9 @@ fn an_overlay_comes_first() {
     assert!(catalog.workload("scan").is_ok());
     let missing = Catalog::with_overlay(&folder.path().join("nothing")).unwrap_err();
     assert!(missing.to_string().contains("nothing"), "{missing}");
+    let inside = Catalog::with_overlay(&workloads).unwrap_err().to_string();
+    let expected = "workloads`: no file in it is used, because it has none of the folders `areas`,";
+    assert!(inside.contains(expected) && inside.contains("`suites`, `workloads`:"), "{inside}");
 }
 
 #[test]

@@ -163,7 +163,13 @@ fn unknown_names_get_the_nearest_known_one() {
         "version",
         &build("\"mysql@4\""),
         "mine.toml:4`: mysql has no version `4`; the nearest version is `5.5.9`, others are \
-         `5.6.24`, `9.7.4`; `dbdyno list builds` lists all",
+         `5.6.24`, `9.7.4`",
+    );
+    check(
+        "build of one's own",
+        &build("\"patched\""),
+        "mine.toml:4`: unknown server `patched`; known: `mariadb`, `mysql`, `postgres`, `sqlite`; \
+         a build of your own is described in `[servers.NAME]`",
     );
     check(
         "suite",
@@ -363,6 +369,10 @@ fn the_command_line_is_checked_like_the_file() {
     check(&["suite=quik"], &[], "`--set suite=quik`: unknown suite `quik`; did you mean `quick`?");
     check(&["factors.build=[]"], &[], "`--set factors.build=[]`: the factor `build` has no levels");
     check(&["extends=x"], &[], "`extends` belongs in a file");
+    for unquoted in ["factors.build=[mysql@9,sqlite]", "baseline={build=sqlite}"] {
+        let expected = format!("`--set {unquoted}`: texts in a list or a table have double quotes");
+        check(&[unquoted], &[], &expected);
+    }
     check(
         &[],
         &["point-qery"],

@@ -3,7 +3,7 @@
 use super::{Kind, Located, Value};
 use crate::words;
 use analysis::{Cell, geometric_mean, mean_of_tests};
-use model::mark::Mark;
+use model::{mark::Mark, number::counted};
 
 /// The value of some cells, without the marks that are said once for all of a metric.
 pub(super) fn value(cells: &[Located<'_>], said: &[&Mark]) -> Value {
@@ -77,8 +77,8 @@ fn mean(cells: &[Located<'_>], said: &[&Mark]) -> Value {
 /// Of how many cells a mean is, and what became of the others.
 fn made_of(cells: &[Located<'_>], count: usize, all: usize, missed: usize) -> Vec<String> {
     let mut parts = vec![match all - count.min(all) {
-        0 => format!("geometric mean of {all} cells"),
-        _ => format!("geometric mean of {count} of {all} cells"),
+        0 => format!("geometric mean of {}", counted(all, "cell")),
+        _ => format!("geometric mean of {count} of {}", counted(all, "cell")),
     }];
     if missed > 0 {
         parts.push(format!("{missed} missed their target rate"));

@@ -68,24 +68,6 @@ fn available_bytes(meminfo: &str) -> Option<u64> {
     Some(kib << 10)
 }
 
-/// Refuses a folder for results that holds something else.
-pub(crate) fn check_results(folder: &Path) -> Result<(), Error> {
-    let mut entries = match fs_err::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {
-            return Err(store::Error::NotAFolder { path: folder.to_owned() }.into());
-        }
-        Err(error) => return Err(error.into()),
-    };
-    match Results::open(folder) {
-        Ok(_) => Ok(()),
-        Err(store::Error::NoResults { .. }) if entries.next().is_none() => Ok(()),
-        Err(store::Error::NoResults { .. }) => Err(Error::NotEmpty(folder.to_owned())),
-        Err(error) => Err(error.into()),
-    }
-}
-
 /// What the records of any run take at least, and of each planned slice. Histograms and series,
 /// which depend on the work, come on top.
 const RUN_BYTES: u64 = 64 << 10;
@@ -94,7 +76,6 @@ const SLICE_BYTES: u64 = 1 << 10;
 /// Opens the folder for results, which is made where it is missing. Refuses one in which the plan
 /// cannot be recorded.
 pub(crate) fn results(plan: &Plan, folder: &Path) -> Result<Results, Error> {
-    check_results(folder)?;
     let results = Results::open_or_create(folder)?;
     results.check_writable(RUN_BYTES + slices_of(plan) * SLICE_BYTES)?;
     Ok(results)
@@ -151,23 +132,6 @@ mod tests {
         assert_eq!(available_bytes(text), Some(2 << 20));
         assert_eq!(available_bytes("MemTotal: 5 kB\n"), None);
         assert_eq!(available_bytes("MemAvailable: many kB\n"), None);
-    }
-
-    #[test]
-    fn results_go_into_an_empty_folder_or_beside_other_results() {
-        let lab = tempfile::tempdir().unwrap();
-        let folder = lab.path().join("results");
-        assert!(check_results(&folder).is_ok(), "it is made");
-        fs_err::create_dir(&folder).unwrap();
-        assert!(check_results(&folder).is_ok());
-        fs_err::write(folder.join("letter"), "").unwrap();
-        let error = check_results(&folder).unwrap_err().to_string();
-        assert!(
-            error.contains("results` is not empty") && error.contains("`--results`"),
-            "{error}"
-        );
-        Results::open_or_create(&folder).unwrap();
-        assert!(check_results(&folder).is_ok());
     }
 
     #[test]

@@ -195,6 +195,20 @@ fn processes_that_begin_at_the_same_time_create_one_folder() {
 }
 
 #[test]
+fn results_go_into_an_empty_folder_or_beside_other_results() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("results");
+    fs::create_dir_all(folder.join("runs")).unwrap();
+    Results::open_or_create(&folder).expect("what another process has begun");
+    fs::write(folder.join("notes.toml"), "").unwrap();
+    Results::open_or_create(&folder).expect("a results folder");
+    fs::remove_dir(folder.join("records")).unwrap();
+    let said = Results::open_or_create(&folder).unwrap_err().to_string();
+    assert!(said.contains("results` is not empty") && said.contains("`--results`"), "{said}");
+    assert!(!folder.join("records").exists(), "nothing is added to it");
+}
+
+#[test]
 fn a_resumed_run_keeps_complete_blocks_only() {
     let dir = tempfile::tempdir().unwrap();
     let (results, run) = start(dir.path(), "one", "h1");
