@@ -467,9 +467,7 @@ pub enum Error {
     },
     /// The product has no server process.
     #[error(
-        "{server} is embedded and has no server process; dbdyno holds its library, `dbdyno list \
-         builds {server}` shows other releases, and an experiment takes any other library by \
-         `[servers.NAME]` with `basedir`"
+        "{server} is inside dbdyno already; `dbdyno list builds {server}` shows other versions"
     )]
     Embedded {
         /// Product.

@@ -279,7 +279,13 @@ fn with_copies<'a>(
         match started {
             Ok(instance) => {
                 let indexes = indexes::before(&shared.plan.phases, phase).count();
-                let copy = Copied { instance, indexes, searched: 0.0, executed: 0, found: BTreeMap::new() };
+                let copy = Copied {
+                    instance,
+                    indexes,
+                    searched: 0.0,
+                    executed: 0,
+                    found: BTreeMap::new(),
+                };
                 one.trial.copies.insert(used.name(), copy);
             }
             Err(error) => {
