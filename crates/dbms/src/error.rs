@@ -466,9 +466,7 @@ pub enum Error {
         reason: String,
     },
     /// The product has no server process.
-    #[error(
-        "{server} is inside dbdyno already; `dbdyno list builds {server}` shows other versions"
-    )]
+    #[error("{server} is inside dbdyno; `dbdyno list builds {server}` shows others")]
     Embedded {
         /// Product.
         server: String,

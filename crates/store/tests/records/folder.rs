@@ -1,6 +1,6 @@
 //! The folder of results: begun once, and apart from other files.
 
-use std::fs;
+use fs_err as fs;
 use store::Results;
 
 #[test]
