@@ -145,6 +145,8 @@ pub enum TableCell {
         value: f64,
         /// Relative to the base.
         ratio: f64,
+        /// The sign of what follows from it, or empty.
+        sign: &'static str,
     },
     /// A mean of ratios of which some are missing.
     PartialRatio {
