@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 mod lookups;
 mod op;
+mod pace;
 mod value;
 
 pub use lookups::Lookups;

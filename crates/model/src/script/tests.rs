@@ -101,3 +101,27 @@ fn a_mean_operation_searches_for_each_key_of_a_list_and_once_for_a_range() {
     // A quarter of the one, three quarters of the other.
     assert_eq!(script.lookups(), Lookups { searches: 2.75 + 75.0, keys: 25.0 + 75.0 });
 }
+
+#[test]
+fn schedules_and_pauses_bound_the_rate_of_the_slowest_connection() {
+    let op = |weight, keying_ms, think_ms| {
+        let pauses = Pauses { keying_ms, think_ms };
+        Op { weight, pauses, ..Op::plain("o", Vec::new()) }
+    };
+    // A mean of four seconds.
+    let ops = vec![op(1, 2000, 5000), op(3, 0, 3000)];
+    let users = Role { clients: 8, ops, ..Role::default() };
+    let arrival = Arrival::Open { per_second: 5.0, spacing: Spacing::Even };
+    let open = Role { arrival, clients: 50, ops: vec![op(1, 0, 0)], ..Role::default() };
+    let follower = Role { end: End::With(0), ..open.clone() };
+    let closed = Role { ops: vec![op(1, 0, 0)], ..Role::default() };
+    let check = |roles: &[&Role], expected: Option<f64>| {
+        let roles = roles.iter().map(|role| (*role).clone()).collect();
+        let script = Script { roles, ..script(End::Stretch) };
+        assert_eq!(script.most_per_connection(), expected);
+    };
+    check(&[&users], Some(0.25));
+    check(&[&users, &open, &closed], Some(0.1));
+    check(&[&users, &follower], Some(0.25));
+    check(&[&closed], None);
+}
