@@ -304,6 +304,11 @@ pub fn remarks(explanation: &Explanation) -> Vec<Item> {
             number::value(100.0 * named),
         )
     }));
+    if analysis::explained::leaves_inlined_to_callers(&explanation.sides) {
+        let text = "Of one of the two builds debug information tells what was inlined, of the \
+                    other it does not: areas leave what was inlined to its callers.";
+        said.push(text.to_owned());
+    }
     said.extend(not_steady(explanation));
     said.into_iter().map(Item::Paragraph).collect()
 }
