@@ -69,6 +69,7 @@ fn what_is_not_timed_waits_for_nobody() {
     let pauses = |script: Script| script.roles[0].ops[0].has_pauses();
     assert!(pauses(script.clone()));
     assert_eq!(script.without_waits().roles[0].arrival, Arrival::Closed);
+    assert_eq!(script.of_one_client().roles[0].arrival, Arrival::Closed);
     let all = [script.without_waits(), script.of_one_client(), script.alone()];
     assert_eq!(all.map(pauses), [false; 3]);
 }

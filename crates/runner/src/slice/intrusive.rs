@@ -122,7 +122,8 @@ fn operations(
     if let Some(known) = run.calibration.intrusive(used.name()).get(&phase.name) {
         return Ok(*known);
     }
-    let rate = run.calibration.rate(phase).map(|rate| rate * room(&phase.script));
+    let rate = run.calibration.rate(phase).filter(|_| !waits(&phase.script));
+    let rate = rate.map(|rate| rate * room(&phase.script));
     let seed = stretch.seeds.finding;
     let sought = Sought { phase, rate, seed };
     let find = |instance: &mut Instance| used.operations(instance, &sought);
@@ -141,6 +142,11 @@ fn operations(
             Ok(operations)
         }
     }
+}
+
+/// Whether a connection waits for what a copy does not, so that its rate says nothing of it.
+fn waits(script: &Script) -> bool {
+    script.of_one_client().most_per_connection() != script.most_per_connection()
 }
 
 /// How many times as fast as one of a phase's connections that of a copy is at least: it has to
