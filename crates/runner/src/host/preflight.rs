@@ -60,8 +60,8 @@ fn scarce_operations(phase: &Phase) -> Option<String> {
     (each > phase.seconds).then(|| {
         format!(
             "a connection of `{}` begins an operation every {each:.1} s, and a slice is to be {} s \
-             long: it has one operation of each connection, and takes longer; choose a larger \
-             `slice_seconds`, or `design = \"classic\"`",
+             long: it has one operation of each connection and takes longer, and from 5 times its \
+             length on it is left out; choose a larger `slice_seconds`, or `design = \"classic\"`",
             phase.name, phase.seconds
         )
     })
