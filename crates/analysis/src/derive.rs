@@ -63,7 +63,7 @@ fn divisor(per: Per, work: &StretchReport, facts: &PhaseFacts) -> f64 {
 
 /// Length of a stretch [s]: in an even open loop that of its schedule at least, whose last
 /// operation starts an interval before its end. Intervals of a Poisson process begin with one.
-fn seconds(work: &StretchReport, facts: &PhaseFacts) -> f64 {
+pub(crate) fn seconds(work: &StretchReport, facts: &PhaseFacts) -> f64 {
     let whole = work.end_ns.saturating_sub(work.start_ns) as f64 / 1e9;
     match facts.arrival {
         Arrival::Open { per_second, spacing: Spacing::Even } if per_second > 0.0 => {
