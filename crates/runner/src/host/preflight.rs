@@ -48,8 +48,8 @@ pub fn scarce(plan: &Plan) -> Vec<String> {
     let servers = plan.subjects.iter().map(|subject| subject.build.server.as_str());
     let servers: Vec<&str> = servers.take(plan.experiment.up(plan.subjects.len())).collect();
     let requests = dbms::scarce_requests(&servers, Path::new("/proc"));
-    let slow = plan.phases.iter().filter(|_| plan.experiment.design == Design::Interleaved);
-    let slow = slow.filter_map(scarce_operations).next();
+    let mut slices = plan.phases.iter().filter(|_| plan.experiment.design == Design::Interleaved);
+    let slow = slices.find_map(scarce_operations);
     scarce_memory(plan).into_iter().chain(requests).chain(slow).collect()
 }
 
