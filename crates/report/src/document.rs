@@ -218,6 +218,14 @@ impl TableCell {
         Some(if whole { Self::Ratio(ratio) } else { Self::PartialRatio { ratio, count, all } })
     }
 
+    /// A ratio, with the sign of its verdict where that says that nothing is decided.
+    pub(crate) fn ratio(ratio: f64, verdict: Option<Verdict>) -> Self {
+        match verdict.map_or("", words::symbol) {
+            sign if words::is_open(sign) => Self::Judged(ratio, sign),
+            _ => Self::Ratio(ratio),
+        }
+    }
+
     /// A ratio with the sign of a verdict, if it has one.
     pub(crate) fn judged(ratio: f64, verdict: Verdict) -> Self {
         match words::symbol(verdict) {

@@ -153,10 +153,9 @@ pub(super) fn one_metric(grid: &Grid, metric: usize, say: Say) -> Table {
             (Kind::Ratio, Some(value), Some(ratio)) if both => {
                 TableCell::Compared { value, ratio, sign }
             }
-            (Kind::Ratio, _, Some(ratio)) if say == Say::Ratios => match words::is_open(sign) {
-                true => TableCell::Judged(ratio, sign),
-                false => TableCell::Ratio(ratio),
-            },
+            (Kind::Ratio, _, Some(ratio)) if say == Say::Ratios => {
+                TableCell::ratio(ratio, found.verdict)
+            }
             (_, number, _) => TableCell::number(number),
         }
     };
