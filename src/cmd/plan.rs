@@ -68,7 +68,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         talk::say(&format!("warning: `run` on this host refuses this: {refusal}"));
     }
     for warning in runner::scarce(&plan) {
-        talk::say(&format!("warning: on this host, {warning}"));
+        talk::say(&format!("warning: {warning}"));
     }
     Ok(Code::Done)
 }

@@ -1,6 +1,9 @@
 //! Points of the curves that a report draws: throughput, latency and memory over time.
 
-use crate::{PhaseFacts, derive::denominator};
+use crate::{
+    PhaseFacts,
+    derive::{self, denominator},
+};
 use model::{
     drive::{OpReport, StretchReport},
     reading::{LatencyCounts, Scope, SeriesRow},
@@ -82,15 +85,14 @@ fn over_time<'a>(
     let mut curves: BTreeMap<(u32, &str, &str), (f64, Curve)> = BTreeMap::new();
     for slice in slices.into_iter().filter(|slice| slice.state == SliceState::Measured) {
         let Some(work) = &slice.work else { continue };
-        let seconds = work.end_ns.saturating_sub(work.start_ns) as f64 / 1e9;
+        let facts = facts(&slice.phase);
+        let seconds = derive::seconds(work, &facts);
         let key = (slice.position, slice.phase.as_str(), slice.subject.as_str());
         let (start, curve) = curves.entry(key).or_default();
         curve.subject.clone_from(&slice.subject);
         curve.phase.clone_from(&slice.phase);
         let mut points = Vec::new();
-        for (index, (count, largest_us)) in
-            intervals(work, &facts(&slice.phase)).into_iter().enumerate()
-        {
+        for (index, (count, largest_us)) in intervals(work, &facts).into_iter().enumerate() {
             let from = index as f64 * INTERVAL;
             let width = (seconds - from).min(INTERVAL);
             if width < SHORTEST && index > 0 || width <= 0.0 {
@@ -182,7 +184,7 @@ pub(crate) mod tests {
     use model::{
         drive::{Interval, OpInterval},
         reading::LatencyTime,
-        workload::Counts,
+        workload::{Arrival, Counts, Spacing},
     };
 
     pub(crate) fn slice(subject: &str, seconds: f64, operations: &[u64]) -> SliceRecord {
@@ -226,6 +228,16 @@ pub(crate) mod tests {
         assert_eq!(found, expected);
         assert_eq!(stall_curves(&slices, &facts)[1].segments, [[(0.25, 2.5)]]);
         assert_eq!(throughput_curves(&[slice("a", 0.0, &[])], &facts), []);
+    }
+
+    #[test]
+    fn an_even_open_loop_has_its_rate_in_its_last_second_too() {
+        let mut slice = slice("a", 1.8, &[5, 5]);
+        slice.work.as_mut().unwrap().scheduled = 10;
+        let arrival = Arrival::Open { per_second: 5.0, spacing: Spacing::Even };
+        let facts = PhaseFacts { arrival, ..PhaseFacts::default() };
+        let curves = throughput_curves(&[slice], &|_| facts.clone());
+        assert_eq!(curves[0].segments, [[(0.5, 5.0), (1.5, 5.0)]]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use model::{
     reading::Scope,
     record::SliceRecord,
     state,
-    workload::{Arrival, Counts},
+    workload::{Arrival, Counts, Spacing},
 };
 
 /// Metric and value.
@@ -57,9 +57,19 @@ fn divisor(per: Per, work: &StretchReport, facts: &PhaseFacts) -> f64 {
         (Per::EffectiveStatement, _) if facts.drains => work.writes as f64,
         (Per::EffectiveStatement, _) => 0.0,
         (Per::ScheduledSecond, Some(roles)) => roles.seconds(work),
-        (Per::ScheduledSecond | Per::Second, _) => {
-            work.end_ns.saturating_sub(work.start_ns) as f64 / 1e9
+        (Per::ScheduledSecond | Per::Second, _) => seconds(work, facts),
+    }
+}
+
+/// Length of a stretch [s]: in an even open loop that of its schedule at least, whose last
+/// operation starts an interval before its end. Intervals of a Poisson process begin with one.
+pub(crate) fn seconds(work: &StretchReport, facts: &PhaseFacts) -> f64 {
+    let whole = work.end_ns.saturating_sub(work.start_ns) as f64 / 1e9;
+    match facts.arrival {
+        Arrival::Open { per_second, spacing: Spacing::Even } if per_second > 0.0 => {
+            whole.max(work.scheduled as f64 / per_second)
         }
+        Arrival::Open { .. } | Arrival::Closed => whole,
     }
 }
 
@@ -326,6 +336,30 @@ fn outcomes(work: &StretchReport, facts: &PhaseFacts, values: &mut Vec<Value>) {
 mod tests {
     use super::*;
     use model::reading::Reading;
+
+    #[test]
+    fn an_even_open_loop_that_keeps_its_rate_has_it_however_soon_its_last_answer_came() {
+        let check = |spacing, milliseconds: u64, expected: f64| {
+            let facts = PhaseFacts {
+                arrival: Arrival::Open { per_second: 2.0, spacing },
+                ..PhaseFacts::default()
+            };
+            let work = StretchReport {
+                scheduled: 4,
+                succeeded: 4,
+                end_ns: milliseconds * 1_000_000,
+                ..StretchReport::default()
+            };
+            let slice = SliceRecord { work: Some(work), ..SliceRecord::default() };
+            let mut found = derive(&slice, &facts).into_iter();
+            let rate = found.find(|(name, _)| *name == "ops_per_second");
+            assert_eq!(rate.map(|(_, rate)| rate), Some(expected), "{milliseconds} ms");
+        };
+        // Due at 0, 0.5, 1 and 1.5 s.
+        check(Spacing::Even, 1_510, 2.0);
+        check(Spacing::Even, 2_500, 1.6);
+        check(Spacing::Poisson, 1_600, 2.5);
+    }
 
     #[test]
     fn shares_of_the_host_are_those_of_the_time_over_which_it_was_read() {

@@ -150,10 +150,41 @@ fn per_operation(side: &Side, count: u64) -> f64 {
     count as f64 / side.operations.max(1) as f64
 }
 
+/// Part of the inlined code of one side that the other one has at least where both tell of it.
+const BOTH_TELL: f64 = 0.1;
+/// Part of all costs that is inlined code at least where one side tells of it: single functions may
+/// be entered in their middle.
+const TOLD: f64 = 0.01;
+
+/// Whether areas leave what was inlined to its callers, because one side alone has the debug
+/// information that tells of it: the other one has the same code in its callers.
+pub fn leaves_inlined_to_callers(sides: &[Side; 2]) -> bool {
+    let [a, b] = sides.each_ref().map(|side| {
+        let told = side.functions.iter().zip(inlined(&side.functions));
+        let cost: f64 = told.filter(|(_, is)| *is).map(|(function, _)| function.cost as f64).sum();
+        cost / side.cost.max(1) as f64
+    });
+    a.max(b) >= TOLD && a.min(b) < BOTH_TELL * a.max(b)
+}
+
+/// Which functions were inlined in their callers: these were called, and they were not.
+fn inlined(functions: &[Function]) -> Vec<bool> {
+    let mut found: Vec<bool> = Vec::with_capacity(functions.len());
+    for function in functions {
+        // Callers come before what they call.
+        let caller = function.caller.filter(|caller| *caller < found.len());
+        let within = caller.is_some_and(|caller| functions[caller].calls > 0 || found[caller]);
+        found.push(within && function.calls == 0);
+    }
+    found
+}
+
 fn areas(sides: &[Side; 2]) -> Vec<AreaCost> {
     let mut sums: BTreeMap<&str, [f64; 2]> = BTreeMap::new();
+    let left = leaves_inlined_to_callers(sides);
     for (place, side) in sides.iter().enumerate() {
-        for (function, area) in side.functions.iter().zip(areas_of(side)) {
+        let left = if left { inlined(&side.functions) } else { Vec::new() };
+        for (function, area) in side.functions.iter().zip(areas_of(side, &left)) {
             let name = area.map_or(NOT_ATTRIBUTED, |area| side.areas[area].name.as_str());
             sums.entry(name).or_default()[place] += per_operation(side, function.cost);
         }
@@ -176,14 +207,16 @@ fn areas(sides: &[Side; 2]) -> Vec<AreaCost> {
     found
 }
 
-/// The area of each function: its own, or that of the innermost caller that has one.
-fn areas_of(side: &Side) -> Vec<Option<usize>> {
+/// The area of each function: its own, or that of the innermost caller that has one, as those have
+/// it that are `left` to their callers.
+fn areas_of(side: &Side, left: &[bool]) -> Vec<Option<usize>> {
     let mut known: BTreeMap<&str, Option<usize>> = BTreeMap::new();
     let mut found: Vec<Option<usize>> = Vec::with_capacity(side.functions.len());
-    for function in &side.functions {
+    for (place, function) in side.functions.iter().enumerate() {
         let own = *known
             .entry(&function.name)
             .or_insert_with(|| side.areas.iter().position(|area| holds(area, &function.name)));
+        let own = own.filter(|_| !left.get(place).copied().unwrap_or_default());
         let above = || found.get(function.caller?).copied().flatten();
         found.push(own.or_else(above));
     }
@@ -345,6 +378,31 @@ mod tests {
             let sum: f64 = found.areas.iter().map(|area| area.costs[side]).sum();
             assert!((sum - found.costs[side]).abs() < 1e-9);
         }
+    }
+
+    #[test]
+    fn what_only_one_side_tells_of_as_inlined_is_in_the_area_of_its_caller() {
+        let inlined = [
+            (None, "main", 100, 0),
+            (Some(0), "JOIN::optimize", 80, 10),
+            (Some(1), "btr_inlined", 90, 0),
+            (Some(2), "btr_in_that", 30, 0),
+            (Some(2), "btr_search", 40, 5),
+        ];
+        let silent = [
+            (None, "main", 100, 0),
+            (Some(0), "JOIN::optimize", 200, 10),
+            (Some(1), "btr_search", 40, 5),
+        ];
+        let check = |base: &[_], expected: &[(&str, [f64; 2])]| {
+            let found = areas(&[side(10, base), side(10, &inlined)]);
+            let mut found: Vec<_> = found.iter().map(|a| (a.name.as_str(), a.costs)).collect();
+            found.sort_by(|a, b| a.0.cmp(b.0));
+            assert_eq!(found, expected);
+        };
+        let rest = (NOT_ATTRIBUTED, [10.0; 2]);
+        check(&silent, &[rest, ("optimizer", [20.0; 2]), ("search", [4.0; 2])]);
+        check(&inlined, &[rest, ("optimizer", [8.0; 2]), ("search", [16.0; 2])]);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 mod lookups;
 mod op;
+mod pace;
 mod value;
 
 pub use lookups::Lookups;
@@ -118,12 +119,14 @@ impl Script {
         piece
     }
 
-    /// The same with one client and without pauses; roles that need each other keep their clients.
+    /// The same with one client that waits for nothing; roles that need each other keep their
+    /// clients and schedules.
     pub fn of_one_client(&self) -> Self {
-        let mut script = self.without_pauses();
-        if !script.has_named_roles() {
-            script.roles.iter_mut().for_each(|role| role.clients = 1);
+        if self.has_named_roles() {
+            return self.without_pauses();
         }
+        let mut script = self.without_waits();
+        script.roles.iter_mut().for_each(|role| role.clients = 1);
         script
     }
 

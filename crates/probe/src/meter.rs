@@ -108,7 +108,8 @@ impl Snapshot {
     }
 }
 
-pub(crate) fn is_gauge(counter: &str) -> bool {
+/// Whether a counter is a level at a time, of which differences mean nothing.
+pub fn is_gauge(counter: &str) -> bool {
     source::counter(counter).is_some_and(|counter| counter.kind == Kind::Level)
 }
 

@@ -145,6 +145,8 @@ pub enum TableCell {
         value: f64,
         /// Relative to the base.
         ratio: f64,
+        /// The sign of what follows from it, or empty.
+        sign: &'static str,
     },
     /// A mean of ratios of which some are missing.
     PartialRatio {
@@ -214,6 +216,14 @@ impl TableCell {
         let TestsMean { ratio, tests: count } = mean_of_tests(ratios)?;
         let whole = count == all;
         Some(if whole { Self::Ratio(ratio) } else { Self::PartialRatio { ratio, count, all } })
+    }
+
+    /// A ratio, with the sign of its verdict where that says that nothing is decided.
+    pub(crate) fn ratio(ratio: f64, verdict: Option<Verdict>) -> Self {
+        match verdict.map_or("", words::symbol) {
+            sign if words::is_open(sign) => Self::Judged(ratio, sign),
+            _ => Self::Ratio(ratio),
+        }
     }
 
     /// A ratio with the sign of a verdict, if it has one.

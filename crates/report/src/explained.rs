@@ -3,14 +3,16 @@
 use crate::{
     Details,
     document::{Column, Item, Row, Table, TableCell},
-    number,
+    number, words,
 };
-use analysis::explained::{
-    AreaCost, Cost, Explained, FunctionCost, LOAD_ENGINE, NOT_ATTRIBUTED, UNPLACED,
+use analysis::{
+    PhaseResult,
+    explained::{AreaCost, Cost, Explained, FunctionCost, LOAD_ENGINE, NOT_ATTRIBUTED, UNPLACED},
 };
 use model::{
     explanation::{Explanation, Quantity, Side},
     number::counted,
+    workload::Counts,
 };
 
 /// Areas that the sentence names.
@@ -89,12 +91,49 @@ fn load_engine(explained: &Explained) -> Option<String> {
 /// was explained.
 pub(crate) fn instructions_added(
     details: &Details,
-    phase: &str,
+    phase: &PhaseResult,
     subjects: [&str; 2],
 ) -> Option<String> {
-    let what = (Quantity::Instructions, phase, subjects);
+    let what = (Quantity::Instructions, phase.phase.as_str(), subjects);
     let explanation = details.explanations.iter().find(|one| one.what() == what)?;
-    where_added(&Explained::of(explanation))
+    let said = where_added(&Explained::of(explanation))?;
+    Some(match divided_by(details, phase) {
+        Some(more) => format!("{said} {more}"),
+        None => said,
+    })
+}
+
+/// A difference between an operation and one of what is counted that is none.
+const EQUAL: f64 = 0.005;
+
+/// What tables of costs divide by in a phase, where that is not the operation of its explanation:
+/// one sentence.
+pub(crate) fn divided_by(details: &Details, phase: &PhaseResult) -> Option<String> {
+    let mut phases = details.plan.iter().flat_map(|plan| &plan.phases);
+    let script = &phases.find(|own| own.name == phase.phase)?.script;
+    let names = match script.counts {
+        Counts::Operations => return None,
+        // Of roles the operations count.
+        Counts::Statements if script.has_named_roles() => return None,
+        Counts::Statements => ["statement", "statements"],
+        Counts::Rows => ["row", "rows"],
+    };
+    let mut cells = phase.cells.iter().filter(|_| !script.has_named_roles());
+    let each = cells.find_map(|cell| {
+        let counted = cell.value.filter(|_| cell.metric.name == words::THROUGHPUT)?;
+        Some(counted / phase.cell(&cell.subject, "transactions_per_second")?.value?)
+    });
+    divided(each.filter(|each| each.is_finite()), names)
+}
+
+/// The same for one and several of what is counted, of which an operation has so many.
+fn divided(each: Option<f64>, [one, several]: [&str; 2]) -> Option<String> {
+    let Some(each) = each else { return Some(format!("Other costs are those of one {one}.")) };
+    let said = || {
+        let each = number::value(each);
+        format!("An operation has {each} {several}, by which other costs are divided.")
+    };
+    ((each - 1.0).abs() >= EQUAL).then(said)
 }
 
 /// In which areas an operation costs more or less; none where it costs the same, or where no area
@@ -265,6 +304,11 @@ pub fn remarks(explanation: &Explanation) -> Vec<Item> {
             number::value(100.0 * named),
         )
     }));
+    if analysis::explained::leaves_inlined_to_callers(&explanation.sides) {
+        let text = "Of one of the two builds debug information tells what was inlined, of the \
+                    other it does not: areas leave what was inlined to its callers.";
+        said.push(text.to_owned());
+    }
     said.extend(not_steady(explanation));
     said.into_iter().map(Item::Paragraph).collect()
 }
@@ -378,6 +422,17 @@ mod tests {
         );
         check(&[("rows", [9_000.0, 9_001.0])], ": the same within 0.200 %.");
         check(&[(NOT_ATTRIBUTED, [0.0, 1_000.0])], ": 1,000 added.");
+    }
+
+    #[test]
+    fn an_operation_of_several_statements_costs_more_than_one_of_them() {
+        let check = |each, expected: Option<&str>| {
+            assert_eq!(divided(each, ["statement", "statements"]).as_deref(), expected);
+        };
+        check(Some(1.0), None);
+        let said = "An operation has 20.0 statements, by which other costs are divided.";
+        check(Some(20.0), Some(said));
+        check(None, Some("Other costs are those of one statement."));
     }
 
     #[test]

@@ -77,10 +77,10 @@ fn reasons(comparison: &Comparison, details: &Details, names: &Names) -> Vec<Str
         }
         told.push(kind);
         let (ratio, what) = (number::ratio(found.ratio), words::long_title(found.metric));
-        let (phase, variant, sentence) = (&phase.phase, &found.subject, &reason.sentence);
         // Details have the labels.
-        let subjects = [names.full(&found.base), names.full(variant)];
+        let subjects = [names.full(&found.base), names.full(&found.subject)];
         let areas = explained::instructions_added(details, phase, subjects);
+        let (phase, variant, sentence) = (&phase.phase, &found.subject, &reason.sentence);
         let areas = areas.filter(|_| reason.rule == "code").map(|areas| format!(" {areas}"));
         let more = areas.or_else(|| by_function(comparison, details, phase, reason));
         // Where the cost itself is what changed, its functions are the reason.

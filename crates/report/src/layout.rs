@@ -189,7 +189,7 @@ pub(crate) fn text(cell: &TableCell) -> String {
         TableCell::Count(count) => count.to_string(),
         TableCell::Ratio(ratio) => number::ratio(*ratio),
         TableCell::Judged(ratio, sign) => format!("{} {sign}", number::ratio(*ratio)),
-        TableCell::Compared { value, ratio } => {
+        TableCell::Compared { value, ratio, .. } => {
             format!("{} ({})", number::value(*value), number::ratio(*ratio))
         }
         TableCell::PartialRatio { ratio, count, all } => {

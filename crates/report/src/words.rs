@@ -83,9 +83,14 @@ pub(crate) fn terminal_color(sign: &str) -> &'static str {
         "▼" | "▾" => RED,
         "▲" | "▴" => GREEN,
         "△" => YELLOW,
-        "?" | "!" => DIM,
+        sign if is_open(sign) => DIM,
         _ => "",
     }
+}
+
+/// Whether a sign of [`symbol`] says that nothing is decided: its ratio has no color of a change.
+pub(crate) fn is_open(sign: &str) -> bool {
+    matches!(sign, "?" | "!")
 }
 
 /// A symbol for a verdict; the mark of a ratio that nothing repeats; empty where several blocks

@@ -260,3 +260,21 @@ fn a_page_of_one_metric_keeps_it_in_another_unit() {
     let page = render(&report(ratios, &[analysis::THROUGHPUT]), "html").unwrap();
     assert!(section(&page, "table").contains("point-query"), "{page}");
 }
+
+#[test]
+fn costs_that_are_not_decided_have_a_sign_instead_of_a_color() {
+    let names: Vec<String> = (0..9).map(|n| format!("mysql-8.{n}")).collect();
+    let mut subjects: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 1.0)).collect();
+    subjects[8].1 = 2.0;
+    let mut open = comparison(&subjects, 1, None);
+    let cells = open.phases.iter_mut().flat_map(|phase| &mut phase.cells);
+    for cell in cells.filter(|cell| cell.metric.name == "server_cpu_us_per_op") {
+        cell.verdict = analysis::Verdict::Inconclusive;
+    }
+    let page = page(open);
+    let costs = section(&page, "costs");
+    let table = costs.split_once("server CPU (us/op): CPU time of the whole server").unwrap().1;
+    let row = table.split_once("<th scope=\"row\">point-query.pre</th>").unwrap().1;
+    let row = row.split_once("</tr>").unwrap().0;
+    assert!(row.contains("<td class=\"num\">30.0 <small>2.00 ?</small></td>"), "{row}");
+}

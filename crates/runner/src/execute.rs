@@ -47,7 +47,6 @@ pub fn execute(
         None => results.start_run(plan, &environment)?,
     };
     writer.note_state(COMMAND, &options.command)?;
-    writer.note_state(FAILURE, &"")?;
     let place = places.new_run(writer.id())?;
     let parts = Parts { place, writer, builds, environment, ledger };
     let mut run = Run::new(plan, options, stop, observer, parts)?;
@@ -64,6 +63,8 @@ pub fn execute(
 }
 
 fn measure_and_explain(run: &mut Run<'_>) -> Result<(), Error> {
+    // From here on another failure is noted: an execution that cannot begin leaves the last one.
+    run.writer.note_state(FAILURE, &"")?;
     check_builds(run)?;
     let emulator = explanation::emulator(run);
     if !explanation::is_measured(run)? {

@@ -69,6 +69,7 @@ fn what_is_not_timed_waits_for_nobody() {
     let pauses = |script: Script| script.roles[0].ops[0].has_pauses();
     assert!(pauses(script.clone()));
     assert_eq!(script.without_waits().roles[0].arrival, Arrival::Closed);
+    assert_eq!(script.of_one_client().roles[0].arrival, Arrival::Closed);
     let all = [script.without_waits(), script.of_one_client(), script.alone()];
     assert_eq!(all.map(pauses), [false; 3]);
 }
@@ -100,4 +101,28 @@ fn a_mean_operation_searches_for_each_key_of_a_list_and_once_for_a_range() {
     script.roles[0].ops.push(op(3, vec![statement(2, Some(50), Some(50))]));
     // A quarter of the one, three quarters of the other.
     assert_eq!(script.lookups(), Lookups { searches: 2.75 + 75.0, keys: 25.0 + 75.0 });
+}
+
+#[test]
+fn schedules_and_pauses_bound_the_rate_of_the_slowest_connection() {
+    let op = |weight, keying_ms, think_ms| {
+        let pauses = Pauses { keying_ms, think_ms };
+        Op { weight, pauses, ..Op::plain("o", Vec::new()) }
+    };
+    // A mean of four seconds.
+    let ops = vec![op(1, 2000, 5000), op(3, 0, 3000)];
+    let users = Role { clients: 8, ops, ..Role::default() };
+    let arrival = Arrival::Open { per_second: 5.0, spacing: Spacing::Even };
+    let open = Role { arrival, clients: 50, ops: vec![op(1, 0, 0)], ..Role::default() };
+    let follower = Role { end: End::With(0), ..open.clone() };
+    let closed = Role { ops: vec![op(1, 0, 0)], ..Role::default() };
+    let check = |roles: &[&Role], expected: Option<f64>| {
+        let roles = roles.iter().map(|role| (*role).clone()).collect();
+        let script = Script { roles, ..script(End::Stretch) };
+        assert_eq!(script.most_per_connection(), expected);
+    };
+    check(&[&users], Some(0.25));
+    check(&[&users, &open, &closed], Some(0.1));
+    check(&[&users, &follower], Some(0.25));
+    check(&[&closed], None);
 }

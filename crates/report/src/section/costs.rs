@@ -143,12 +143,21 @@ pub(super) fn one_metric(grid: &Grid, metric: usize, say: Say) -> Table {
         label: column.label.clone(),
         ..Column::numbers(&column.title, own.unit)
     }));
-    let cell = |value: &Value| match (value.kind, value.value, value.ratio) {
-        (Kind::Failed, ..) => TableCell::Failed,
-        (Kind::Missed, number, _) => TableCell::Missed(number.filter(|_| own.name == THROUGHPUT)),
-        (Kind::Ratio, Some(value), Some(ratio)) if both => TableCell::Compared { value, ratio },
-        (Kind::Ratio, _, Some(ratio)) if say == Say::Ratios => TableCell::Ratio(ratio),
-        (_, number, _) => TableCell::number(number),
+    let cell = |found: &Value| {
+        let sign = found.verdict.map_or("", words::symbol);
+        match (found.kind, found.value, found.ratio) {
+            (Kind::Failed, ..) => TableCell::Failed,
+            (Kind::Missed, number, _) => {
+                TableCell::Missed(number.filter(|_| own.name == THROUGHPUT))
+            }
+            (Kind::Ratio, Some(value), Some(ratio)) if both => {
+                TableCell::Compared { value, ratio, sign }
+            }
+            (Kind::Ratio, _, Some(ratio)) if say == Say::Ratios => {
+                TableCell::ratio(ratio, found.verdict)
+            }
+            (_, number, _) => TableCell::number(number),
+        }
     };
     let row =
         |(head, values): (&GridRow, &Vec<Value>)| Row::named(&head.title, values.iter().map(cell));

@@ -33,6 +33,10 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
         let found = Explained::of(explanation);
         document.heading(3, format!("`{}`", found.phase));
         document.paragraph(explained::sentence(&found));
+        let mut phases = inputs.comparison.phases.iter();
+        let own = phases.find(|phase| phase.phase == found.phase);
+        let divided_by = own.and_then(|phase| explained::divided_by(inputs.details, phase));
+        divided_by.into_iter().for_each(|said| document.paragraph(said));
         document.items.push(explained::areas(&found));
         document.fold("Flame graph of both", vec![flame(explanation, &found)]);
         let functions = explained::functions(&found, FUNCTIONS);

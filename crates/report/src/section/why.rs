@@ -218,7 +218,7 @@ fn one(inputs: &Inputs<'_>, phase: &PhaseResult, diagnosis: &Diagnosis, document
         .first()
         .map_or_else(|| nothing_found(phase).to_owned(), |finding| finding.sentence.clone());
     let subjects = [diagnosis.base.as_str(), diagnosis.subject.as_str()];
-    let mut areas = explained::instructions_added(inputs.details, &phase.phase, subjects);
+    let mut areas = explained::instructions_added(inputs.details, phase, subjects);
     if let Some(areas) = areas.take_if(|_| is_of_instructions(diagnosis)) {
         reason = format!("{reason} {areas}");
     }

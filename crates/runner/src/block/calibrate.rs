@@ -13,7 +13,7 @@ use crate::{
 };
 use model::{
     drive::{StretchEnd, StretchReport},
-    plan::{Phase, PhaseKind},
+    plan::{Phase, PhaseKind, Plan},
 };
 use std::collections::BTreeSet;
 
@@ -83,24 +83,25 @@ fn rates_of(
     let data = data::copy_for_block(run, subject, 0)?;
     let mut instance = Instance::start(run, subject, &data, 1)?;
     tables::warm(run, &mut instance)?;
-    let mut built = BTreeSet::new();
+    let seed = seed(run);
+    let mut done = BTreeSet::new();
     for phase in phases {
-        // Without the indexes that it will find a search looks at all rows, and slices of as many
-        // searches would be over at once.
-        for index in indexes::before(&run.plan.phases, phase) {
-            let is_used = index.script.schema == phase.script.schema;
-            if is_used && built.insert(index.name.as_str()) {
-                accepted(indexes::build(run, subject, &mut instance, index))?;
+        // Without the indexes that it will find a search looks at all rows, and in empty tables at
+        // none: slices of as many searches would be far too short, or too long.
+        for earlier in before(run.plan, phase) {
+            if !done.insert(earlier.name.as_str()) {
+                continue;
+            }
+            if earlier.kind == PhaseKind::Index {
+                accepted(indexes::build(run, subject, &mut instance, earlier))?;
+            } else if compiled(run, &mut instance, earlier)? {
+                run.step(&format!("calibrating: `{}` fills the tables first", earlier.name));
+                instance.driver.stretch(StretchEnd::Roles, seed)?;
             }
         }
-        let clients = phase.script.connections();
-        if instance.connections.len() != clients as usize {
-            instance.connect(clients)?;
-        }
-        if accepted(instance.compile(&run.assignment(phase)?))?.is_none() {
+        if !compiled(run, &mut instance, phase)? {
             continue;
         }
-        let seed = run.plan.experiment.seed ^ 0xca1b;
         instance.driver.stretch(StretchEnd::Seconds(WARM_UP_SECONDS), seed)?;
         let probe =
             |number| instance.driver.stretch(StretchEnd::Seconds(PROBE_SECONDS), seed + 1 + number);
@@ -111,9 +112,35 @@ fn rates_of(
         if report.succeeded == 0 && report.failed > 0 {
             continue;
         }
-        found.operations.insert(phase.name.clone(), per_connection(&report, clients, phase));
+        found.operations.insert(phase.name.clone(), per_connection(&report, phase));
     }
     instance.end()
+}
+
+/// Seed of what is executed here.
+fn seed(run: &Run<'_>) -> u64 {
+    run.plan.experiment.seed ^ 0xca1b
+}
+
+/// What a phase finds done to its tables, in order: indexes that are built, and rows in what the
+/// load leaves empty.
+fn before<'a>(plan: &'a Plan, phase: &'a Phase) -> impl Iterator<Item = &'a Phase> {
+    let filling = tables::filling(plan, phase).map(|filling| &filling.name);
+    let earlier = plan.phases.iter().take_while(move |one| one.name != phase.name);
+    earlier.filter(move |one| match one.kind {
+        PhaseKind::Index => one.script.schema == phase.script.schema,
+        PhaseKind::Measure => filling == Some(&one.name),
+        PhaseKind::Warmup | PhaseKind::Settle => false,
+    })
+}
+
+/// Connects and compiles a phase; false if the subject refuses it.
+fn compiled(run: &Run<'_>, instance: &mut Instance, phase: &Phase) -> Result<bool, Error> {
+    let clients = phase.script.connections();
+    if instance.connections.len() != clients as usize {
+        instance.connect(clients)?;
+    }
+    Ok(accepted(instance.compile(&run.assignment(phase)?))?.is_some())
 }
 
 /// What a subject has done; `None` if it refuses the statement, as its slices will say.
@@ -130,9 +157,15 @@ fn rate(report: &StretchReport) -> f64 {
     report.succeeded as f64 / seconds
 }
 
-/// Operations on each of `connections` in a slice of a phase, at the rate of a stretch.
-fn per_connection(report: &StretchReport, connections: u32, phase: &Phase) -> u64 {
-    let rate = rate(report) / f64::from(connections.max(1));
+/// Operations on each connection in a slice of a phase, at the rate of a stretch.
+fn per_connection(report: &StretchReport, phase: &Phase) -> u64 {
+    let measured = rate(report) / f64::from(phase.script.connections().max(1));
+    let rate = match phase.script.most_per_connection() {
+        // In a moment one operation may be due, or none: its answer tells no rate.
+        Some(most) if report.succeeded == 0 => most,
+        Some(most) => measured.min(most),
+        None => measured,
+    };
     (rate * phase.seconds).round().max(1.0) as u64
 }
 
@@ -140,13 +173,30 @@ fn per_connection(report: &StretchReport, connections: u32, phase: &Phase) -> u6
 mod tests {
     use super::*;
     use crate::testing::phase;
+    use model::workload::{Arrival, Spacing};
 
     #[test]
     fn a_slice_is_as_long_as_the_phase_on_all_connections_of_its_roles() {
         // The phase has one client, and its roles five connections.
-        let phase = Phase { seconds: 2.0, ..phase(PhaseKind::Measure) };
+        let mut phase = Phase { seconds: 2.0, ..phase(PhaseKind::Measure) };
+        phase.script.roles[0].clients = 5;
         let report = StretchReport { succeeded: 1000, end_ns: 1_000_000_000, ..Default::default() };
-        assert_eq!(per_connection(&report, 5, &phase), 400);
-        assert_eq!(per_connection(&StretchReport::default(), 5, &phase), 1);
+        assert_eq!(per_connection(&report, &phase), 400);
+        assert_eq!(per_connection(&StretchReport::default(), &phase), 1);
+    }
+
+    #[test]
+    fn a_set_rate_is_that_of_its_slices_unless_the_base_does_not_reach_it() {
+        let mut phase = Phase { seconds: 30.0, ..phase(PhaseKind::Measure) };
+        let spacing = Spacing::Even;
+        phase.script.roles[0].arrival = Arrival::Open { per_second: 4.0, spacing };
+        let check = |succeeded, end_ns, expected| {
+            let report = StretchReport { succeeded, end_ns, ..Default::default() };
+            assert_eq!(per_connection(&report, &phase), expected, "{succeeded} in {end_ns} ns");
+        };
+        // One operation was due, and answered after a millisecond; none was; each takes a second.
+        check(1, 1_000_000, 120);
+        check(0, 0, 120);
+        check(1, 1_000_000_000, 30);
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     judge::{Change, ExplainChanges},
     ledger::Activity,
     run::Run,
-    server::side_by_side::at_once,
+    server::{side_by_side::at_once, tables},
 };
 use emulator::Emulator;
 use model::{
@@ -104,8 +104,9 @@ fn is_loaded(run: &Run<'_>, change: &Change) -> bool {
     let own = phases.find(|phase| phase.name == change.phase && phase.kind == PhaseKind::Measure);
     own.is_some_and(|own| {
         let schema = &own.script.schema;
-        let fills = |phase: &&model::plan::Phase| phase.script.schema == *schema;
-        !run.plan.phases.iter().filter(fills).any(|phase| phase.kind == PhaseKind::Index)
+        let same = |phase: &&model::plan::Phase| phase.script.schema == *schema;
+        let indexed = run.plan.phases.iter().filter(same).any(|one| one.kind == PhaseKind::Index);
+        !indexed && tables::filling(run.plan, own).is_none()
     })
 }
 

@@ -3,7 +3,10 @@
 use super::{capacity, files};
 use crate::{Error, run::slices_of};
 use dbms::Places;
-use model::plan::Plan;
+use model::{
+    experiment::Design,
+    plan::{Phase, PhaseKind, Plan},
+};
 use std::path::Path;
 use store::Results;
 
@@ -39,12 +42,29 @@ fn check_disk(places: &Places, needed: u64) -> Result<(), Error> {
     enough_disk(needed, free, &folder.display().to_string())
 }
 
-/// Warnings of what the servers may lack on this host. They are estimates, so they refuse nothing.
+/// Warnings of what the servers may lack on this host, and slices. They are estimates, so they
+/// refuse nothing.
 pub fn scarce(plan: &Plan) -> Vec<String> {
     let servers = plan.subjects.iter().map(|subject| subject.build.server.as_str());
     let servers: Vec<&str> = servers.take(plan.experiment.up(plan.subjects.len())).collect();
     let requests = dbms::scarce_requests(&servers, Path::new("/proc"));
-    scarce_memory(plan).into_iter().chain(requests).collect()
+    let mut slices = plan.phases.iter().filter(|_| plan.experiment.design == Design::Interleaved);
+    let slow = slices.find_map(scarce_operations);
+    scarce_memory(plan).into_iter().chain(requests).chain(slow).collect()
+}
+
+/// Where a slice has one operation of each connection, because more do not begin in its time.
+fn scarce_operations(phase: &Phase) -> Option<String> {
+    let by_rate = phase.kind == PhaseKind::Measure && !phase.script.ends_by_itself();
+    let each = 1.0 / phase.script.most_per_connection().filter(|_| by_rate)?;
+    (each > phase.seconds).then(|| {
+        format!(
+            "a connection of `{}` begins an operation every {each:.1} s, and a slice is to be {} s \
+             long: it has one operation of each connection and takes longer, and from 5 times its \
+             length on it is left out; choose a larger `slice_seconds`, or `design = \"classic\"`",
+            phase.name, phase.seconds
+        )
+    })
 }
 
 /// Where they may need more memory than is available; good to a factor of two.
@@ -114,6 +134,20 @@ fn enough_disk(needed: u64, free: u64, folder: &str) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::phase;
+    use model::workload::{Arrival, Spacing};
+
+    #[test]
+    fn slices_without_time_for_an_operation_of_each_connection_are_named() {
+        let mut phase = Phase { seconds: 2.0, ..phase(PhaseKind::Measure) };
+        assert_eq!(scarce_operations(&phase), None);
+        let spacing = Spacing::Even;
+        phase.script.roles[0].arrival = Arrival::Open { per_second: 0.5, spacing };
+        assert_eq!(scarce_operations(&phase), None);
+        phase.script.roles[0].clients = 10;
+        let said = scarce_operations(&phase).unwrap();
+        assert!(said.contains("`qr` begins an operation every 20.0 s, and a slice is to be 2 s"));
+    }
 
     #[test]
     fn a_full_disk_is_named_with_both_figures() {

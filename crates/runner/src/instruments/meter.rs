@@ -42,7 +42,7 @@ impl Opened for Open {
         Ok(())
     }
 
-    fn with_drain(&mut self) -> Result<Vec<Reading>, Error> {
+    fn so_far(&mut self) -> Result<Vec<Reading>, Error> {
         Ok(self.0.so_far()?.readings)
     }
 }

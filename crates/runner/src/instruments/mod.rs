@@ -48,8 +48,8 @@ pub(crate) trait Opened: Send {
     /// Ends after the stretch that `work` reports, and adds to what others found.
     fn end(&mut self, work: &StretchReport, found: &mut Findings) -> Result<(), Error>;
 
-    /// Its readings over the stretch and the drain that followed it.
-    fn with_drain(&mut self) -> Result<Vec<Reading>, Error> {
+    /// Its readings since the stretch began, which has ended.
+    fn so_far(&mut self) -> Result<Vec<Reading>, Error> {
         Ok(Vec::new())
     }
 }

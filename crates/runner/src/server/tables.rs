@@ -3,6 +3,7 @@
 use super::Instance;
 use crate::{Error, run::Run};
 use model::{
+    plan::{Phase, Plan},
     schema::{Schema, Table},
     script::Script,
 };
@@ -25,6 +26,23 @@ pub(crate) fn operations_to_warm(schema: &Schema, script: &Script, searched: f64
 /// Rows of all tables as they are loaded.
 pub(crate) fn rows(schema: &Schema) -> f64 {
     schema.tables.iter().map(Table::all_rows).sum()
+}
+
+/// The phase before another one that fills its tables, where the load leaves one of them empty.
+pub(crate) fn filling<'a>(plan: &'a Plan, phase: &Phase) -> Option<&'a Phase> {
+    let own = plan.schemas.iter().filter(|schema| schema.name == phase.script.schema);
+    let has_empty = own.flat_map(|schema| &schema.tables).any(|table| table.rows == 0);
+    filled_by(&plan.phases, phase).filter(|_| has_empty)
+}
+
+/// The phase before another one that writes to its tables until its roles end.
+fn filled_by<'a>(phases: &'a [Phase], phase: &Phase) -> Option<&'a Phase> {
+    let mut earlier = phases.iter().take_while(|one| one.name != phase.name);
+    earlier.find(|one| {
+        let script = &one.script;
+        let is_executed = one.kind.has_statements() && script.schema == phase.script.schema;
+        is_executed && script.ends_by_itself() && script.writes()
+    })
 }
 
 /// Names of all tables of a schema, copies and all.
@@ -78,4 +96,34 @@ fn copies<'a>(run: &Run<'a>) -> Vec<(&'a Table, u64, String)> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{op, phase};
+    use model::{
+        plan::PhaseKind,
+        script::{End, Statement},
+        workload::Class,
+    };
+
+    #[test]
+    fn tables_are_filled_by_what_writes_until_its_roles_end() {
+        let named = |name: &str| Phase { name: name.to_owned(), ..phase(PhaseKind::Measure) };
+        let mut phases = ["before", "fill", "look"].map(named);
+        let check = |phases: &[Phase], expected: Option<&str>| {
+            let found = filled_by(phases, &phases[2]).map(|one| one.name.as_str());
+            assert_eq!(found, expected);
+            assert_eq!(filled_by(phases, &phases[1]), None);
+        };
+        check(&phases, None);
+        phases[1].script.roles[0].end = End::Rows(100);
+        check(&phases, None);
+        let insert = Statement { class: Class::Write, ..Statement::plain("INSERT") };
+        phases[1].script.roles[0].ops = vec![op("insert", vec![insert])];
+        check(&phases, Some("fill"));
+        phases[1].script.schema = "another".to_owned();
+        check(&phases, None);
+    }
 }

@@ -37,7 +37,7 @@ pub(crate) fn execute<'a>(
 ) -> Result<Vec<Observed<'a>>, Error> {
     let Some(phase) = observed.first().map(|one| one.stretch.phase) else { return Ok(observed) };
     let phase = &run.plan.phases[phase];
-    if let Some(reason) = unlike(run, phase)? {
+    if let Some(reason) = unlike(run, phase) {
         for used in intruders(run) {
             for one in &mut observed {
                 not_counted(run, &mut one.trial, phase, used, &reason)?;
@@ -59,23 +59,9 @@ pub(crate) fn execute<'a>(
 }
 
 /// Why the tables of a copy are not those that a phase finds, if they are not.
-fn unlike(run: &Run<'_>, phase: &Phase) -> Result<Option<String>, Error> {
-    let schema = run.schema_of(phase)?;
-    let is_loaded = schema.lua.is_some() || tables::rows(schema) > 0.0;
-    let filling = filled_by(&run.plan.phases, phase).filter(|_| !is_loaded);
-    Ok(filling.map(|other| {
-        format!("`{}` fills its tables, and a copy that is loaded again has no rows", other.name)
-    }))
-}
-
-/// The phase before another one that writes to its tables until its roles end.
-fn filled_by<'a>(phases: &'a [Phase], phase: &Phase) -> Option<&'a Phase> {
-    let mut earlier = phases.iter().take_while(|one| one.name != phase.name);
-    earlier.find(|one| {
-        let script = &one.script;
-        let is_executed = one.kind.has_statements() && script.schema == phase.script.schema;
-        is_executed && script.ends_by_itself() && script.writes()
-    })
+fn unlike(run: &Run<'_>, phase: &Phase) -> Option<String> {
+    let other = &tables::filling(run.plan, phase)?.name;
+    Some(format!("`{other}` fills its tables, and a copy that is loaded again has no rows"))
 }
 
 /// Observes those that it does not know from a phase with fewer or more clients: the copy has one
@@ -136,7 +122,8 @@ fn operations(
     if let Some(known) = run.calibration.intrusive(used.name()).get(&phase.name) {
         return Ok(*known);
     }
-    let rate = run.calibration.rate(phase).map(|rate| rate * room(&phase.script));
+    let rate = run.calibration.rate(phase).filter(|_| !waits(&phase.script));
+    let rate = rate.map(|rate| rate * room(&phase.script));
     let seed = stretch.seeds.finding;
     let sought = Sought { phase, rate, seed };
     let find = |instance: &mut Instance| used.operations(instance, &sought);
@@ -155,6 +142,11 @@ fn operations(
             Ok(operations)
         }
     }
+}
+
+/// Whether a connection waits for what a copy does not, so that its rate says nothing of it.
+fn waits(script: &Script) -> bool {
+    script.of_one_client().most_per_connection() != script.most_per_connection()
 }
 
 /// How many times as fast as one of a phase's connections that of a copy is at least: it has to
@@ -359,34 +351,4 @@ fn not_counted(
     trial.of_phase.marks.push(format!("not counted by {}, see the events", used.name()));
     run.warn(&message);
     trial.event("warning", &message, None)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{op, phase};
-    use model::{
-        plan::PhaseKind,
-        script::{End, Statement},
-        workload::Class,
-    };
-
-    #[test]
-    fn tables_are_filled_by_what_writes_until_its_roles_end() {
-        let named = |name: &str| Phase { name: name.to_owned(), ..phase(PhaseKind::Measure) };
-        let mut phases = ["before", "fill", "look"].map(named);
-        let check = |phases: &[Phase], expected: Option<&str>| {
-            let found = filled_by(phases, &phases[2]).map(|one| one.name.as_str());
-            assert_eq!(found, expected);
-            assert_eq!(filled_by(phases, &phases[1]), None);
-        };
-        check(&phases, None);
-        phases[1].script.roles[0].end = End::Rows(100);
-        check(&phases, None);
-        let insert = Statement { class: Class::Write, ..Statement::plain("INSERT") };
-        phases[1].script.roles[0].ops = vec![op("insert", vec![insert])];
-        check(&phases, Some("fill"));
-        phases[1].script.schema = "another".to_owned();
-        check(&phases, None);
-    }
 }

@@ -1,5 +1,6 @@
 //! One slice: thaw, a discarded start, the measured stretch, the drain, freeze.
 
+mod gap;
 pub(crate) mod indexes;
 pub(crate) mod intrusive;
 mod rows;
@@ -426,6 +427,7 @@ fn drain(
     window: &mut [Box<dyn Opened>],
     measured: &mut Measured,
 ) -> Result<(), Error> {
+    let gap = so_far(window)?;
     let start = Instant::now();
     let left = trial.instance.drain(DRAIN_CEILING, Patience::WhilePaying)?;
     if !left.is_empty() {
@@ -433,10 +435,17 @@ fn drain(
         trial.event("warning", &format!("background work pending: {}", left.join(", ")), None)?;
     }
     measured.drain_seconds = start.elapsed().as_secs_f64();
-    for instrument in window.iter_mut().rev() {
-        measured.drained.extend(instrument.with_drain()?);
-    }
+    measured.drained = gap::left_out(&measured.readings, &gap, so_far(window)?);
     Ok(())
+}
+
+/// Readings since the window began.
+fn so_far(window: &mut [Box<dyn Opened>]) -> Result<Vec<Reading>, Error> {
+    let mut readings = Vec::new();
+    for instrument in window.iter_mut().rev() {
+        readings.extend(instrument.so_far()?);
+    }
+    Ok(readings)
 }
 
 /// A record with everything that is known before the slice.

@@ -23,7 +23,7 @@ use crate::{
     execute::{self, Look},
     host::files,
     run::Run,
-    server::{Instance, Patience, initialise, unexpected},
+    server::{Instance, Patience, initialise, tables, unexpected},
 };
 use dbms::Places;
 use model::{
@@ -142,12 +142,14 @@ pub fn verify(
 }
 
 /// The plan with tables that have rows and indexes from the start, where phases of their own fill
-/// them and build the indexes: these are not executed in full, and plans of empty tables say
+/// them or build the indexes: these are not executed in full, and plans of empty tables say
 /// nothing.
 pub(crate) fn filled(plan: &Plan) -> Plan {
-    let mut plan = plan.clone();
-    let built = plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Index);
+    let is_late =
+        |phase: &Phase| phase.kind == PhaseKind::Index || tables::filling(plan, phase).is_some();
+    let built = plan.phases.iter().filter(|phase| is_late(phase));
     let built: Vec<String> = built.map(|phase| phase.script.schema.clone()).collect();
+    let mut plan = plan.clone();
     let schemas = plan.schemas.iter_mut().filter(|schema| built.contains(&schema.name));
     for table in schemas.flat_map(|schema| &mut schema.tables) {
         if table.rows == 0 {

@@ -5,7 +5,6 @@ use crate::{
     layout, number,
     words::{self, Standing},
 };
-use analysis::Verdict;
 use model::metric::{Better, Metric};
 
 /// Gains from which each of the six steps of color begins.
@@ -38,6 +37,11 @@ pub(super) fn heat(ratio: f64, better: Better) -> String {
     format!("{diverging}{published}").trim_start().to_owned()
 }
 
+/// The same of a ratio with the sign of its verdict: what is not decided has no color of a change.
+pub(super) fn judged_heat(ratio: f64, sign: &str, better: Better) -> String {
+    if words::is_open(sign) { String::new() } else { heat(ratio, better) }
+}
+
 /// What a cell of the grid says when ratios are asked for.
 pub(super) fn words(value: &Value) -> String {
     match (value.kind, value.ratio, value.value) {
@@ -55,11 +59,7 @@ pub(super) fn classes(value: &Value, better: Better) -> String {
     match (value.kind, value.ratio) {
         (Kind::Ratio, Some(ratio)) => {
             let span = if hairline(value).is_some() { "span " } else { "" };
-            let heat = match value.verdict {
-                // What is not decided has no color of a change.
-                Some(Verdict::Inconclusive | Verdict::Invalid) => String::new(),
-                _ => heat(ratio, better),
-            };
+            let heat = judged_heat(ratio, value.verdict.map_or("", words::symbol), better);
             format!("{span}{heat}").trim_end().to_owned()
         }
         (kind, _) => kind.name().to_owned(),
@@ -119,6 +119,7 @@ pub(super) fn title(value: &Value, unit: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use analysis::Verdict;
 
     #[test]
     fn colours_are_neutral_around_one_and_turn_with_the_direction() {

@@ -230,13 +230,13 @@ fn class(column: &Column) -> Option<&'static str> {
 
 fn one(cell: &TableCell, column: &Column) -> Markup {
     let heat = match (cell, column.heat) {
+        (TableCell::Ratio(ratio) | TableCell::PartialRatio { ratio, .. }, Some(better)) => {
+            cells::heat(*ratio, better)
+        }
         (
-            TableCell::Ratio(ratio)
-            | TableCell::Judged(ratio, _)
-            | TableCell::Compared { ratio, .. }
-            | TableCell::PartialRatio { ratio, .. },
+            TableCell::Judged(ratio, sign) | TableCell::Compared { ratio, sign, .. },
             Some(better),
-        ) => cells::heat(*ratio, better),
+        ) => cells::judged_heat(*ratio, sign, better),
         (TableCell::Failed, _) => "failed".to_owned(),
         (TableCell::Missed(_), _) => "missed".to_owned(),
         (TableCell::Shaded(_, shade), _) => shade.class().unwrap_or_default().to_owned(),
@@ -253,8 +253,11 @@ fn one(cell: &TableCell, column: &Column) -> Markup {
         td class=[classes] style=[style] {
             @match cell {
                 // The blank lets the script read the value alone.
-                TableCell::Compared { value, ratio } => {
-                    (number::value(*value)) " " small { (number::ratio(*ratio)) }
+                TableCell::Compared { value, ratio, sign } => {
+                    (number::value(*value)) " " small {
+                        (number::ratio(*ratio))
+                        @if words::is_open(sign) { " " (sign) }
+                    }
                 },
                 _ => (layout::text(cell)),
             }

@@ -64,7 +64,7 @@ pub(super) fn rates(inputs: &Inputs<'_>, step: &Step<'_>) -> Table {
         let mut cells = vec![TableCell::Text(subject.clone()), rate];
         cells.push(match (cell.effect, cell.rate.zip(base(cell))) {
             _ if missed => TableCell::Missed(None),
-            (Some(effect), _) => TableCell::Ratio(effect.ratio),
+            (Some(effect), _) => TableCell::ratio(effect.ratio, Some(effect.verdict)),
             (None, Some((rate, base))) => TableCell::Ratio(rate / base),
             (None, None) => TableCell::Missing,
         });
