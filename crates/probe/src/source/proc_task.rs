@@ -43,8 +43,17 @@ impl Probe for ProcTask {
 
     fn open(&self, target: &Target, purpose: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
         let parts = Parts::of(target);
-        if members(target).is_empty() {
+        let members = members(target);
+        if members.is_empty() {
             return Ok(None);
+        }
+        // A kernel without this accounting has no such file, or one of zeros.
+        let has_run = |one: &Member| {
+            let folder = task_folder(&target.proc_root, one.pid, one.tid);
+            counts(&folder, purpose).is_some_and(|[cpu_ns, ..]| cpu_ns > 0)
+        };
+        if !members.iter().any(has_run) {
+            return Err(Error::Absent("task counters absent: `/proc` has none on this host".into()));
         }
         let unseen = [Part::Background, Part::Client]
             .map(|part| Family { part, unseen: Unseen::new(&target.proc_root) });
@@ -221,6 +230,21 @@ mod tests {
         let values = read(&mut reader);
         assert_eq!(values.get(Scope::Server, "cpu_ns"), Some(1030.0));
         assert_eq!(values.get(Scope::Server, "page_faults"), None);
+    }
+
+    #[test]
+    fn a_host_that_does_not_count_says_so_instead_of_zero() {
+        let check = |schedstat: &str, absent: bool| {
+            let fake = FakeProc::new();
+            fake.task(10, 10, schedstat).moves(10, 10, [0; 4]).task(10, 11, "0 0 0");
+            let mut target = fake.target();
+            target.server_pids = vec![10];
+            let opened = ProcTask.open(&target, Purpose::Window);
+            assert_eq!(matches!(opened, Err(Error::Absent(_))), absent, "{schedstat}");
+        };
+        check("1000 0 3", false);
+        check("0 0 0", true);
+        check("", true);
     }
 
     #[test]
