@@ -3,7 +3,7 @@
 use crate::service_level::{PacedWork, Second};
 use model::{
     drive::{OpReport, StretchReport},
-    script::{Effect, Op, Script},
+    script::{Effect, Op, Role, Script},
 };
 
 /// What a phase's workload says of its operations.
@@ -32,13 +32,15 @@ impl RoleFacts {
         };
         let leading = script.roles.iter().filter(|role| role.leads).flat_map(|role| &role.ops);
         let rows = script.ops().find(|op| op.inserts()).map_or(1, rows_of);
-        let paced = script.roles.iter().filter(|role| role.ops.iter().any(Op::inserts));
-        let per_second = paced.filter_map(|role| role.arrival.per_second()).fold(0.0, f64::max);
+        let target = script.roles.iter().filter_map(|role| {
+            let per_second = role.arrival.per_second()?;
+            Some(per_second * rows_of_role(role))
+        });
         Some(Self {
             lead: leading.map(|op| op.name.clone()).collect(),
             inserts: names(Op::inserts),
             deletes: names(Op::deletes),
-            target_per_second: per_second * rows as f64,
+            target_per_second: target.sum(),
             rows_per_statement: rows,
         })
     }
@@ -123,6 +125,15 @@ fn by_second(inserts: &[&OpReport], deletes: &[&OpReport], seconds: f64) -> Vec<
         .collect()
 }
 
+/// Rows that a mean operation of a role inserts.
+fn rows_of_role(role: &Role) -> f64 {
+    let weighted = |rows: fn(&Op) -> u64| -> f64 {
+        role.ops.iter().map(|op| f64::from(op.weight) * rows(op) as f64).sum()
+    };
+    let all = weighted(|_| 1);
+    if all > 0.0 { weighted(rows_of) / all } else { 0.0 }
+}
+
 /// Rows of the largest inserting statement.
 fn rows_of(op: &Op) -> u64 {
     let rows = op.statements.iter().map(|statement| match statement.effect {
@@ -135,7 +146,11 @@ fn rows_of(op: &Op) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::drive::OpInterval;
+    use model::{
+        drive::OpInterval,
+        script::Statement,
+        workload::{Arrival, Counts, Spacing},
+    };
 
     fn op(name: &str, rows: &[u64]) -> OpReport {
         let interval = |rows: &u64| OpInterval { completed: 1, rows: *rows, ..Default::default() };
@@ -186,6 +201,38 @@ mod tests {
         let facts = RoleFacts { target_per_second: 0.0, ..facts() };
         let work = StretchReport { end_ns: 1, ops: vec![op("insert", &[1])], ..Default::default() };
         assert_eq!(facts.paced(&work), None);
+    }
+
+    #[test]
+    fn the_target_is_that_of_all_roles_and_of_what_they_insert() {
+        let op = |weight: u32, effect: Effect| {
+            let statement = Statement { effect, ..Statement::plain("x") };
+            Op { weight, ..Op::plain("o", vec![statement]) }
+        };
+        let role = |per_second: f64, ops: Vec<Op>| Role {
+            name: "writer".to_owned(),
+            arrival: Arrival::Open { per_second, spacing: Spacing::Even },
+            ops,
+            ..Role::default()
+        };
+        let check = |roles: Vec<Role>, expected: f64| {
+            let script = Script {
+                workload: "w".into(),
+                source: String::new(),
+                schema: "s".into(),
+                counts: Counts::Rows,
+                roles,
+                deviations: Vec::new(),
+                coded: None,
+                lua: None,
+            };
+            assert_eq!(RoleFacts::of(&script).unwrap().target_per_second, expected);
+        };
+        let insert = |rows| op(1, Effect::Insert(rows));
+        check(vec![role(2.0, vec![insert(50)])], 100.0);
+        check(vec![role(2.0, vec![insert(50)]), role(8.0, vec![insert(5)])], 140.0);
+        check(vec![role(8.0, vec![insert(50), op(3, Effect::Read)])], 100.0);
+        check(vec![role(8.0, vec![op(1, Effect::Read)])], 0.0);
     }
 
     #[test]

@@ -100,7 +100,7 @@ impl Script {
     }
 
     /// Part `index` of `of` equal parts of the work: each role ends after its share, and the shares
-    /// add up to the whole exactly.
+    /// have exactly the operations of the whole. A share of rows is one operation at least.
     pub fn piece(&self, index: u64, of: u64) -> Self {
         let share = |whole: u64| {
             let until = |n: u64| u128::from(whole) * u128::from(n) / u128::from(of.max(1));
@@ -111,7 +111,11 @@ impl Script {
         for role in &mut piece.roles {
             role.end = match role.end {
                 End::Operations(operations) => End::Operations(share(operations)),
-                End::Rows(rows) => End::Rows(share(rows)),
+                // Whole operations: what is begun would be done in each piece.
+                End::Rows(rows) => {
+                    let each = role.rows_per_operation().unwrap_or(1);
+                    End::Rows(share(rows.div_ceil(each)).max(1) * each)
+                }
                 End::Seconds(seconds) => End::Seconds(share(seconds)),
                 other => other,
             };

@@ -1,5 +1,6 @@
 //! The mount that a folder is on.
 
+use crate::Target;
 use procfs::{DiskStat, process::MountInfo};
 use std::{
     ffi::OsString,
@@ -49,9 +50,19 @@ pub(crate) fn of(proc_root: &Path, folder: &Path) -> Option<Mount> {
     innermost(&proc_root.join("self/mountinfo"), &real(folder))
 }
 
+/// The mount of a target's data folder, as the process sees it that works there; none if it is not
+/// known.
+pub(crate) fn of_target(target: &Target) -> Option<Mount> {
+    let (root, folder) = (&target.proc_root, &target.data_folder);
+    match target.data_folder_of {
+        Some(pid) => of_process(root, pid, folder),
+        None => of(root, folder),
+    }
+}
+
 /// The mount of a folder of another process, which may see other mounts than this one: the path has
 /// to be without links.
-pub(crate) fn of_process(proc_root: &Path, pid: u32, folder: &Path) -> Option<Mount> {
+fn of_process(proc_root: &Path, pid: u32, folder: &Path) -> Option<Mount> {
     innermost(&proc_root.join(pid.to_string()).join("mountinfo"), folder)
 }
 

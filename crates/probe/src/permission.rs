@@ -7,6 +7,7 @@
 
 use crate::{
     attach::{self, Event, HARDWARE_EVENTS_MAX, Mode, Source, counted_whole, on_this_thread},
+    mount,
     tracefs::{self, NoSyncEvents, SyncEvents},
 };
 use perf_event::Counter;
@@ -72,7 +73,8 @@ pub enum SyncCounts {
 
 /// Whether syncs of files can be counted for data in a folder, tried on the calling thread.
 pub fn sync_counts(data_folder: &Path) -> SyncCounts {
-    match tracefs::sync_events(Path::new("/proc"), data_folder) {
+    let proc_root = Path::new("/proc");
+    match tracefs::sync_events(proc_root, mount::of(proc_root, data_folder)) {
         Err(why) => SyncCounts::Absent(why),
         Ok(found) if found.ids.iter().all(|id| Event::traced("", *id).opens()) => {
             SyncCounts::Counted(found)

@@ -36,8 +36,7 @@ impl Sampler {
         std::mem::take(&mut *self.rows.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Ends the recording with a last reading and returns the rows since the last
-    /// [`Sampler::take`].
+    /// Ends the recording and returns the rows since the last [`Sampler::take`].
     pub fn stop(mut self) -> Vec<SeriesRow> {
         // After a panic of the thread the rows until then are good.
         self.thread.end();

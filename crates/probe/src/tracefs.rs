@@ -38,8 +38,11 @@ pub enum NoSyncEvents {
     Unknown,
 }
 
-/// The events for files in a folder, which need not exist yet.
-pub(crate) fn sync_events(proc_root: &Path, folder: &Path) -> Result<SyncEvents, NoSyncEvents> {
+/// The events for files on a mount; those for any where it is not known.
+pub(crate) fn sync_events(
+    proc_root: &Path,
+    mount: Option<Mount>,
+) -> Result<SyncEvents, NoSyncEvents> {
     let events = events_folder(proc_root).ok_or(NoSyncEvents::NotMounted)?;
     if let Err(error) = fs_err::read_dir(&events) {
         let forbidden = error.kind() == std::io::ErrorKind::PermissionDenied;
@@ -49,7 +52,7 @@ pub(crate) fn sync_events(proc_root: &Path, folder: &Path) -> Result<SyncEvents,
         let text = fs_err::read_to_string(events.join(name).join("id")).ok()?;
         text.trim().parse().ok()
     };
-    let own = mount::of(proc_root, folder).and_then(|Mount { kind, .. }| {
+    let own = mount.and_then(|Mount { kind, .. }| {
         let (_, event) = OF_FILE_SYSTEMS.iter().find(|(name, _)| *name == kind)?;
         Some(SyncEvents { by: kind, ids: vec![id(event)?] })
     });
@@ -83,7 +86,7 @@ mod tests {
         for (event, id) in events {
             fake.write(&format!("trace/events/{event}/id"), &format!("{id}\n"));
         }
-        let found = sync_events(fake.root(), Path::new("/data"));
+        let found = sync_events(fake.root(), mount::of(fake.root(), Path::new("/data")));
         let found = found.as_ref().map(|one| (one.by.as_str(), one.ids.as_slice()));
         assert_eq!(found.map_err(|why| *why), expected, "{kind} {events:?}");
     }
@@ -101,10 +104,28 @@ mod tests {
     }
 
     #[test]
+    fn the_file_system_is_the_one_that_the_server_sees() {
+        let fake = FakeProc::new();
+        let trace = fake.root().join("trace").display().to_string();
+        let mounts = format!(
+            "20 1 254:0 / / rw - xfs /dev/vda rw\n21 20 0:9 / {trace} rw - tracefs none rw\n"
+        );
+        fake.write("self/mountinfo", &mounts)
+            .write("70/mountinfo", "20 1 8:7 / /data rw - ext4 /dev/sda7 rw\n")
+            .write("trace/events/xfs/xfs_file_fsync/id", "5\n")
+            .write("trace/events/ext4/ext4_sync_file_enter/id", "6\n");
+        let by = |data_folder_of: Option<u32>| {
+            let target = crate::Target { data_folder_of, ..fake.target() };
+            sync_events(fake.root(), mount::of_target(&target)).unwrap().by
+        };
+        assert_eq!([by(None), by(Some(70))], ["xfs", "ext4"]);
+    }
+
+    #[test]
     fn events_that_are_not_mounted_are_told_from_those_that_are_not_known() {
         let fake = FakeProc::new();
         fake.write("self/mountinfo", "20 1 254:0 / / rw - ext4 /dev/vda rw\n");
-        let found = sync_events(fake.root(), Path::new("/data"));
+        let found = sync_events(fake.root(), mount::of(fake.root(), Path::new("/data")));
         assert_eq!(found, Err(NoSyncEvents::NotMounted));
     }
 }

@@ -1,8 +1,9 @@
-//! CPU time of processes that were born and ended between two looks, such as a server's parallel
-//! workers: nobody saw their tasks, but their parent keeps their time.
+//! CPU time of what was born and ended between two looks, such as a server's parallel workers:
+//! nobody saw its tasks. Their parent keeps the time of processes, and their process that of
+//! threads.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
@@ -15,37 +16,93 @@ pub(crate) struct Unseen {
     /// look.
     kept_ns: Option<u64>,
     total_ns: u64,
+    /// What threads of each process used unseen.
+    threads: BTreeMap<u32, Threads>,
 }
+
+/// The processes of a family at a look.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Processes {
+    /// Those that live.
+    pub(crate) living: BTreeSet<u32>,
+    /// Those of them all of whose threads are looked at.
+    pub(crate) whole: BTreeSet<u32>,
+}
+
+/// CPU time of threads that nobody saw, ns.
+#[derive(Debug, Default)]
+struct Threads {
+    /// Before the first look.
+    before_ns: u64,
+    since_ns: u64,
+}
+
+/// Ticks of a process that may seem to be of unseen threads: two are cut off, and threads go on
+/// while they are read one by one.
+const ROUNDING: u64 = 5;
 
 impl Unseen {
     pub(crate) fn new(proc_root: &Path) -> Self {
-        let proc_root = proc_root.to_path_buf();
-        Self { proc_root, living: BTreeSet::new(), kept_ns: None, total_ns: 0 }
+        Self {
+            proc_root: proc_root.to_path_buf(),
+            living: BTreeSet::new(),
+            kept_ns: None,
+            total_ns: 0,
+            threads: BTreeMap::new(),
+        }
     }
 
-    /// Looks at the living processes and returns what was used unseen since the first look, ns.
-    /// `seen_ns` tells what was seen of a process that has ended since the last look.
-    pub(crate) fn look(&mut self, living: BTreeSet<u32>, seen_ns: impl Fn(u32) -> u64) -> u64 {
-        let kept_ns = living.iter().filter_map(|pid| kept_ns(&self.proc_root, *pid)).sum();
+    /// Looks at the processes and returns what was used unseen since the first look, ns. `seen_ns`
+    /// tells what was seen of a process, which may have ended since the last look.
+    pub(crate) fn look(&mut self, processes: Processes, seen_ns: impl Fn(u32) -> u64) -> u64 {
+        let Processes { living, whole } = processes;
+        let known = |pid: &u32| Some((*pid, Used::of(&self.proc_root, *pid)?));
+        let used: BTreeMap<u32, Used> = living.iter().filter_map(known).collect();
+        let kept_ns: u64 = used.values().map(|used| used.by_children_ns).sum();
         if let Some(before) = self.kept_ns {
-            let ended: u64 = self.living.difference(&living).map(|pid| seen_ns(*pid)).sum();
-            let grown = u64::saturating_sub(kept_ns, before);
+            let threads_ns = |pid: &u32| self.threads.get(pid).map_or(0, |one| one.since_ns);
+            let ended = self.living.difference(&living);
+            let ended: u64 = ended.map(|pid| seen_ns(*pid) + threads_ns(pid)).sum();
+            let grown = kept_ns.saturating_sub(before);
             self.total_ns += grown.saturating_sub(ended);
+        }
+        for (pid, used) in used.iter().filter(|(pid, _)| whole.contains(*pid)) {
+            let unseen_ns = used.by_itself_ns.saturating_sub(seen_ns(*pid));
+            // Of a process that is new, all is since the first look.
+            let before_ns = if self.kept_ns.is_none() { unseen_ns } else { 0 };
+            let known = self.threads.entry(*pid);
+            let known = known.or_insert(Threads { before_ns, ..Threads::default() });
+            let grown = unseen_ns.saturating_sub(known.before_ns);
+            if grown >= ROUNDING * tick_ns() {
+                known.since_ns = known.since_ns.max(grown);
+            }
         }
         self.kept_ns = Some(kept_ns);
         self.living = living;
-        self.total_ns
+        self.total_ns + self.threads.values().map(|one| one.since_ns).sum::<u64>()
     }
 }
 
-/// CPU time of the children that a process waited for, ns, in steps of a tick: the 16th and the
-/// 17th field of its `stat`.
-fn kept_ns(proc_root: &Path, pid: u32) -> Option<u64> {
-    let stat = fs_err::read_to_string(proc_root.join(pid.to_string()).join("stat")).ok()?;
-    let mut fields = stat[stat.rfind(')')? + 1..].split_ascii_whitespace();
-    let user: u64 = fields.nth(13)?.parse().ok()?;
-    let system: u64 = fields.next()?.parse().ok()?;
-    Some((user + system) * (1_000_000_000 / procfs::ticks_per_second().max(1)))
+/// CPU time of a process, ns, in steps of a tick.
+struct Used {
+    /// By its threads, those that have ended included: the 14th and the 15th field of its `stat`.
+    by_itself_ns: u64,
+    /// By the children that it waited for: the next two.
+    by_children_ns: u64,
+}
+
+impl Used {
+    fn of(proc_root: &Path, pid: u32) -> Option<Self> {
+        let stat = fs_err::read_to_string(proc_root.join(pid.to_string()).join("stat")).ok()?;
+        let fields = stat[stat.rfind(')')? + 1..].split_ascii_whitespace().skip(11);
+        let mut ticks = fields.map(|field| field.parse::<u64>().ok());
+        let mut next_ns = || Some((ticks.next()?? + ticks.next()??) * tick_ns());
+        Some(Self { by_itself_ns: next_ns()?, by_children_ns: next_ns()? })
+    }
+}
+
+fn tick_ns() -> u64 {
+    1_000_000_000 / procfs::ticks_per_second().max(1)
 }
 
 #[cfg(test)]
@@ -62,8 +119,10 @@ mod tests {
             fake.write("10/stat", &stat);
         };
         let mut unseen = Unseen::new(fake.root());
-        let mut look =
-            |pids: &[u32], seen: u64| unseen.look(pids.iter().copied().collect(), |_| seen);
+        let mut look = |pids: &[u32], seen: u64| {
+            let living = pids.iter().copied().collect();
+            unseen.look(Processes { living, ..Processes::default() }, |_| seen)
+        };
         keeps(70);
         assert_eq!(look(&[10, 11], 0), 0, "what was before does not count");
         keeps(75);
@@ -72,5 +131,31 @@ mod tests {
         assert_eq!(look(&[10], 18 * tick), 7 * tick, "process 11 ended, most of it was seen");
         assert_eq!(look(&[10], 0), 7 * tick);
         assert_eq!(look(&[], 0), 7 * tick, "the server is gone");
+    }
+
+    #[test]
+    fn threads_that_ended_unseen_are_what_a_process_used_less_what_was_seen() {
+        let fake = FakeProc::new();
+        let uses = |pid: u32, own: u64, children: u64| {
+            let stat = format!("{pid} (x) S 1 1 1 0 -1 0 1 7 1 8 {own} 0 {children} 0 20 0\n");
+            fake.write(&format!("{pid}/stat"), &stat);
+        };
+        let mut unseen = Unseen::new(fake.root());
+        let mut look = |pids: &[u32], seen: [u64; 2]| {
+            let living: BTreeSet<u32> = pids.iter().copied().collect();
+            let seen_ns = |pid: u32| seen[pid as usize - 10] * tick_ns();
+            let whole = living.clone();
+            unseen.look(Processes { living, whole }, seen_ns) / tick_ns()
+        };
+        uses(10, 100, 0);
+        assert_eq!(look(&[10], [40, 0]), 0, "what was before does not count");
+        uses(10, 150, 0);
+        assert_eq!(look(&[10], [88, 0]), 0, "so little is rounding");
+        uses(10, 400, 0);
+        assert_eq!(look(&[10], [140, 0]), 200, "threads came and went");
+        uses(11, 350, 0);
+        assert_eq!(look(&[10, 11], [140, 50]), 500, "and those of a new process");
+        uses(10, 400, 370);
+        assert_eq!(look(&[10], [140, 50]), 520, "which has used more until it ended");
     }
 }

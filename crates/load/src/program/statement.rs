@@ -9,7 +9,7 @@ use model::{
     workload::Mode,
 };
 
-/// Arguments of one statement at most: both wire protocols count them in 16 bits.
+/// Arguments of one prepared statement at most: both wire protocols count them in 16 bits.
 const PARAMETERS_MAX: u64 = 65_535;
 
 /// A statement's tokens with its compiled arguments.
@@ -51,6 +51,10 @@ impl Text {
         let rows = from.rows_per_statement.unwrap_or(1);
         let text = Self { tokens, arguments, rows };
         text.check(from)?;
+        // No server prepares what the null client executes.
+        if mode == Mode::Prepared && compiler.dialect != "null" {
+            text.check_prepared()?;
+        }
         Ok(text)
     }
 
@@ -138,11 +142,16 @@ impl Text {
                 ));
             }
         }
+        Ok(())
+    }
+
+    fn check_prepared(&self) -> Result<(), String> {
         let one_row: u64 = self.slots().map(|slot| u64::from(slot.count)).sum();
         let total = one_row * u64::from(self.rows);
         if total > PARAMETERS_MAX {
             return Err(format!(
-                "it has {total} arguments, but at most {PARAMETERS_MAX} can be sent"
+                "it has {total} arguments, but a prepared statement has at most {PARAMETERS_MAX}; \
+                 send it as text (`mode = \"text\"`)"
             ));
         }
         Ok(())

@@ -239,8 +239,15 @@ fn errors_name_statement_counts_and_remedy() {
         same,
         "it uses the table of the previous statement, but is the first of its operation",
     );
-    let long = statement("SELECT {list}", vec![list(ids(), "70000")]);
-    refused_statement(long, "it has 70000 arguments, but at most 65535 can be sent");
+    let mut long = statement("INSERT INTO t VALUES {rows}", vec![row(), row()]);
+    long.rows_per_statement = Some(35_000);
+    refused_statement(
+        long.clone(),
+        "it has 70000 arguments, but a prepared statement has at most 65535; send it as text \
+         (`mode = \"text\"`)",
+    );
+    long.mode = Mode::Text;
+    assert_eq!(sent(long, "mysql").unwrap()[0].matches("<i>").count(), 70_000);
     let mut quoted = statement("SELECT ?", vec![template("'#")]);
     quoted.mode = Mode::Text;
     refused_statement(

@@ -22,6 +22,10 @@ use std::thread::{self, Thread};
 /// Looks at the partner before a connection parks: about a microsecond, as long as a wake-up takes.
 const SPINS: u32 = 32;
 
+/// Tells the arrival times of roles apart: those of one rate would else start their operations at
+/// the same moments.
+const OF_ROLE: u64 = 0x726f_6c65_0000_0001;
+
 /// All connections of a stretch, in order.
 #[derive(Debug)]
 pub(crate) struct Peers {
@@ -147,7 +151,8 @@ impl Peer {
             (Some(own), StretchEnd::Roles) => Limit::new(own),
             (Some(_), end) => Limit::new(end),
         };
-        let schedule = of.schedule(stretch.seed, member);
+        let seed = stretch.seed.wrapping_add(OF_ROLE.wrapping_mul(part as u64));
+        let schedule = of.schedule(seed, member);
         let ops = of.program.ops.len();
         let intended = if schedule.is_open() { ops } else { 0 };
         let latencies = shared.entry((part, member.index % OWN_MAX));

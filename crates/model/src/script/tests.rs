@@ -55,6 +55,23 @@ fn pieces_add_up_to_the_whole() {
 }
 
 #[test]
+fn pieces_of_rows_are_whole_operations() {
+    let check = |rows: u64, expected: &[u64]| {
+        let rows_per_statement = Some(100);
+        let insert = Statement { class: Class::Write, rows_per_statement, ..Statement::plain("x") };
+        let mut whole = script(End::Rows(rows));
+        whole.roles[0].ops = vec![Op::plain("o", vec![insert])];
+        let of = expected.len() as u64;
+        let ends: Vec<End> = (0..of).map(|index| whole.piece(index, of).roles[0].end).collect();
+        let expected: Vec<End> = expected.iter().map(|rows| End::Rows(*rows)).collect();
+        assert_eq!(ends, expected);
+    };
+    check(1000, &[100, 100, 100, 200, 100, 100, 100, 200]);
+    check(950, &[500, 500]);
+    check(100, &[100, 100, 100]);
+}
+
+#[test]
 fn a_role_that_follows_another_still_does() {
     assert_eq!(script(End::With(1)).piece(1, 4).roles[0].end, End::With(1));
 }

@@ -42,13 +42,8 @@ impl Probe for Diskstats {
         }
         let path = target.proc_root.join("diskstats");
         let absent = |why: String| Error::Absent(format!("device counters absent: {why}"));
-        let (root, folder) = (&target.proc_root, &target.data_folder);
-        let mount = match target.data_folder_of {
-            Some(pid) => mount::of_process(root, pid, folder),
-            None => mount::of(root, folder),
-        };
-        let mount =
-            mount.ok_or_else(|| absent("the mount of the data folder is not known".into()))?;
+        let mount = mount::of_target(target)
+            .ok_or_else(|| absent("the mount of the data folder is not known".into()))?;
         let text = fs_err::read_to_string(&path)
             .map_err(|_| absent("no `/proc/diskstats` on this host".into()))?;
         let lines = text.lines().filter_map(|line| DiskStat::from_line(line).ok());

@@ -4,7 +4,7 @@ use super::{Probe, Purpose, Reader};
 use crate::{
     Error, Target, Values,
     attach::{self, Event},
-    counter, limit,
+    counter, limit, mount,
     part::{Part, Parts, Sums, members},
     tracefs,
 };
@@ -40,7 +40,8 @@ impl Probe for FileSyncs {
         if purpose == Purpose::Series || members.is_empty() {
             return Ok(None);
         }
-        let Ok(found) = tracefs::sync_events(&target.proc_root, &target.data_folder) else {
+        let mount = mount::of_target(target);
+        let Ok(found) = tracefs::sync_events(&target.proc_root, mount) else {
             return Ok(None);
         };
         limit::make_room((found.ids.len() * members.len()) as u64)?;

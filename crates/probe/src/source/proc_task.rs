@@ -5,19 +5,16 @@ use crate::{
     Counter, Error, Target, Values, counter,
     part::{Member, Part, Parts, Sums, members},
     task::{parse, task_folder},
-    unseen::Unseen,
+    unseen::{Processes, Unseen},
 };
 use procfs::process::Schedstat;
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::Path,
-};
+use std::{collections::BTreeMap, path::Path};
 
 /// Counters of tasks from `/proc`.
 pub(super) struct ProcTask;
 
 const COUNTERS: &[Counter] = &[
-    counter::total("cpu_ns", "ns", "time on a CPU, child processes that ended included"),
+    counter::total("cpu_ns", "ns", "time on a CPU, threads and processes that ended included"),
     counter::total("runqueue_wait_ns", "ns", "run queue time: ready, but waiting for a CPU"),
     counter::total("voluntary_switches", "switches", "voluntary context switches"),
     counter::total("involuntary_switches", "switches", "involuntary context switches"),
@@ -43,8 +40,17 @@ impl Probe for ProcTask {
 
     fn open(&self, target: &Target, purpose: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
         let parts = Parts::of(target);
-        if members(target).is_empty() {
+        let members = members(target);
+        if members.is_empty() {
             return Ok(None);
+        }
+        // A kernel without this accounting has no such file, or one of zeros.
+        let has_run = |one: &Member| {
+            let folder = task_folder(&target.proc_root, one.pid, one.tid);
+            counts(&folder, purpose).is_some_and(|[cpu_ns, ..]| cpu_ns > 0)
+        };
+        if !members.iter().any(has_run) {
+            return Err(Error::Absent("task counters absent: `/proc` has none on this host".into()));
         }
         let unseen = [Part::Background, Part::Client]
             .map(|part| Family { part, unseen: Unseen::new(&target.proc_root) });
@@ -125,16 +131,21 @@ impl Reader for Open {
 
 impl Open {
     fn add_unseen(&mut self, members: &[Member], cpu_ns: &mut Sums) {
+        let mut seen: BTreeMap<u32, u64> = BTreeMap::new();
+        for (member, known) in &self.known {
+            *seen.entry(member.pid).or_default() += known.total()[0];
+        }
+        let seen_ns = |pid: u32| seen.get(&pid).copied().unwrap_or(0);
         for Family { part, unseen } in &mut self.unseen {
             let client = *part == Part::Client;
             let own = members.iter().filter(|member| (member.part == Part::Client) == client);
-            let living: BTreeSet<u32> = own.map(|member| member.pid).collect();
-            let known = &self.known;
-            let seen_ns = |pid| {
-                let tasks = known.iter().filter(|(member, _)| member.pid == pid);
-                tasks.map(|(_, known)| known.total()[0]).sum()
+            // Of others only the tasks in the foreground are looked at.
+            let whole = members.iter().filter(|member| member.part == *part);
+            let processes = Processes {
+                living: own.map(|member| member.pid).collect(),
+                whole: whole.map(|member| member.pid).collect(),
             };
-            cpu_ns.add(*part, unseen.look(living, seen_ns) as f64);
+            cpu_ns.add(*part, unseen.look(processes, seen_ns) as f64);
         }
     }
 }
@@ -221,6 +232,21 @@ mod tests {
         let values = read(&mut reader);
         assert_eq!(values.get(Scope::Server, "cpu_ns"), Some(1030.0));
         assert_eq!(values.get(Scope::Server, "page_faults"), None);
+    }
+
+    #[test]
+    fn a_host_that_does_not_count_says_so_instead_of_zero() {
+        let check = |schedstat: &str, absent: bool| {
+            let fake = FakeProc::new();
+            fake.task(10, 10, schedstat).moves(10, 10, [0; 4]).task(10, 11, "0 0 0");
+            let mut target = fake.target();
+            target.server_pids = vec![10];
+            let opened = ProcTask.open(&target, Purpose::Window);
+            assert_eq!(matches!(opened, Err(Error::Absent(_))), absent, "{schedstat}");
+        };
+        check("1000 0 3", false);
+        check("0 0 0", true);
+        check("", true);
     }
 
     #[test]

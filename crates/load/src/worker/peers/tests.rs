@@ -3,6 +3,7 @@ use crate::clock::Monotonic;
 use crate::testing::*;
 use model::drive::Assignment;
 use model::script::{End, Pairing, Role};
+use model::workload::{Arrival, Spacing};
 use std::thread;
 
 fn role(name: &str, clients: u32, end: End, pairing: Option<(usize, u64)>) -> Role {
@@ -162,4 +163,23 @@ fn what_all_connections_of_a_role_record_is_counted_once() {
     }
     let counts = [0, 1].map(|part| peers.latencies(part).service[0].to_hdr().unwrap().len());
     assert_eq!(counts, [u64::from(own), 0]);
+}
+
+#[test]
+fn roles_of_one_rate_do_not_start_their_operations_together() {
+    let paced = |name: &str| {
+        let arrival = Arrival::Open { per_second: 1000.0, spacing: Spacing::Poisson };
+        Role { arrival, ..role(name, 2, End::Operations(1), None) }
+    };
+    let peers = peers(vec![paced("a"), paced("b")]);
+    let times = |peer| {
+        let mut schedule = peers.peer(peer).unwrap().schedule.clone();
+        (0..100).map(|_| schedule.take()).collect::<std::collections::BTreeSet<u64>>()
+    };
+    let all: Vec<_> = (0..4).map(times).collect();
+    for (place, one) in all.iter().enumerate() {
+        for other in &all[place + 1..] {
+            assert!(one.intersection(other).count() < 10, "{one:?} {other:?}");
+        }
+    }
 }
