@@ -269,7 +269,8 @@ fn commands(history: &History, runs: &[Run<'_>]) -> BTreeMap<StepPlace, String> 
 type Known<'a> = (&'a Run<'a>, &'a Session);
 
 /// The command that measures the builds of two runs side by side; where both ran one build, the
-/// one that compares the runs, because only the host can have changed.
+/// one that compares the runs, because only the host can have changed, and where the later build
+/// has replaced the earlier one, because that is gone.
 fn again(trend: &Trend, before: Known<'_>, after: Known<'_>) -> Option<String> {
     let subject = |(run, _): Known<'_>| -> Option<Subject> {
         let mut all = run.plan.subjects.iter();
@@ -279,7 +280,7 @@ fn again(trend: &Trend, before: Known<'_>, after: Known<'_>) -> Option<String> {
     let (old, new) = (subject(before)?, subject(after)?);
     let binary =
         |(_, session): Known<'_>, subject: &Subject| session.builds.get(&subject.label).cloned();
-    if binary(before, &old) == binary(after, &new) {
+    if is_replaced(&old, &new) || binary(before, &old) == binary(after, &new) {
         let [folder, other] = [after, before].map(|(run, _)| run.results.dir());
         // `compare` finds both in one folder alone.
         return (folder == other).then(|| {
@@ -310,6 +311,13 @@ fn again(trend: &Trend, before: Known<'_>, after: Known<'_>) -> Option<String> {
         line.push_str(&format!(" --set {}", quoted(&word)));
     }
     Some(line)
+}
+
+/// Whether a later build lies where an earlier one was, or both come from one tree that has moved.
+fn is_replaced(old: &Subject, new: &Subject) -> bool {
+    let (old, new) = (&old.build, &new.build);
+    let has_own_place = old.basedir.is_some() || old.compilation.tree.is_some();
+    has_own_place && (&old.basedir, &old.compilation) == (&new.basedir, &new.compilation)
 }
 
 /// What `--only` takes for a phase, whose own name has the levels of its factors too.
@@ -365,6 +373,44 @@ mod tests {
     fn a_host_of_one_processor_has_one() {
         let found = host(&Environment { cpus: 1, cpu: "Xeon".to_owned(), ..Default::default() });
         assert!(found.starts_with("1 CPU Xeon, Linux "), "{found}");
+    }
+
+    #[test]
+    fn a_build_that_was_replaced_in_its_folder_is_compared_by_the_runs_that_measured_it() {
+        let lab = tempfile::tempdir().unwrap();
+        let results = Results::open_or_create(lab.path()).unwrap();
+        let run = |id: &str, folder: &str| {
+            let mut plan = crate::versions::tests::plan_of(&[]);
+            plan.subjects[0].build.basedir = Some(folder.into());
+            let label = plan.subjects[0].label.clone();
+            let (id, builds) = (id.to_owned(), [(label, format!("18 binary {id}"))].into());
+            let info = RunInfo {
+                format: 1,
+                id: id.clone(),
+                experiment: "nightly".to_owned(),
+                plan: String::new(),
+                started_us: 0,
+                environment: Environment::default(),
+                finished: true,
+            };
+            let run = Run { results: &results, info, plan, notes: Notes::default() };
+            (run, Session { run: id, builds, ..Session::default() })
+        };
+        let trend = Trend {
+            phase: "point-query".to_owned(),
+            variant: String::new(),
+            metric: analysis::metric("ops_per_second").unwrap(),
+            quantity: Quantity::Value,
+            points: Vec::new(),
+            found: Default::default(),
+        };
+        let check = |folder: &str, expected: &str| {
+            let (before, after) = (run("r1", "/srv/build"), run("r2", folder));
+            let found = again(&trend, (&before.0, &before.1), (&after.0, &after.1)).unwrap();
+            assert!(found.starts_with(expected), "{found}");
+        };
+        check("/srv/build", "dbdyno compare r1 r2 --results ");
+        check("/srv/other", "dbdyno run quickstart --only point-query ");
     }
 
     #[test]
