@@ -288,6 +288,11 @@ fn again(trend: &Trend, before: Known<'_>, after: Known<'_>) -> Option<String> {
             format!("dbdyno compare {before} {after}{}", details::folder_option(folder))
         });
     }
+    // What was compiled of a tree or with options has no name that could be a level.
+    let is_named = |one: &Subject| one.build.basedir.is_some() || one.build.compilation.is_empty();
+    if !is_named(&old) || !is_named(&new) {
+        return None;
+    }
     let mut words = Vec::new();
     let levels: Vec<String> = [("before", &old), ("after", &new)]
         .map(|(name, subject)| match (&subject.build.basedir, name) {
@@ -411,6 +416,10 @@ mod tests {
         };
         check("/srv/build", "dbdyno compare r1 r2 --results ");
         check("/srv/other", "dbdyno run quickstart --only point-query ");
+        let (before, mut after) = (run("r1", "/srv/build"), run("r2", "/srv/other"));
+        let build = &mut after.0.plan.subjects[0].build;
+        (build.basedir, build.compilation.flags) = (None, "rel_o3".to_owned());
+        assert_eq!(again(&trend, (&before.0, &before.1), (&after.0, &after.1)), None);
     }
 
     #[test]
