@@ -210,7 +210,8 @@ impl Reader {
     }
 
     fn milliseconds(&self, metric: &'static str, text: &str, line: u32, found: &mut Found) {
-        let number = text.strip_suffix(" ms").unwrap_or(text);
+        // Behind the unit of a mean it may say that it includes failures.
+        let number = text.split_once(" ms").map_or(text, |(number, _)| number);
         found.scaled(&self.cell, metric, (number, 1000.0), line);
     }
 }
