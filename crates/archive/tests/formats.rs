@@ -272,6 +272,18 @@ fn a_latency_of_pgbench_may_include_failures() {
 }
 
 #[test]
+fn a_test_of_pgbench_ends_after_its_last_long_transaction() {
+    let text = "transaction type: q.sql\nnumber of clients: 2\nduration: 10 s\n\
+                number of transactions actually processed: 2\n\
+                latency average = 30000.000 ms\n\
+                tps = 0.066667 (without initial connection time)\n";
+    let (_, found) = found("long.txt", text.as_bytes()).unwrap();
+    assert_eq!(found.warnings, []);
+    let rate = values(&found)["s1 long 2 ops_per_second"].0;
+    assert!((rate - 0.066_667).abs() < 1e-9, "{rate}");
+}
+
+#[test]
 fn a_script_of_pgbench_without_transactions_is_left_out() {
     let text = String::from_utf8(data("pgbench-18.txt")).unwrap();
     let (before, _) = text.split_once(" - 12718 ").unwrap();
