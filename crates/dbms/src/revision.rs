@@ -199,9 +199,9 @@ impl Source {
             Some(stream) => {
                 let mut archive = tar::Archive::new(stream);
                 // Behind the end git writes zeros, and a signal ends it where nobody reads them.
-                archive.unpack(to).and_then(|()| {
-                    io::copy(&mut archive.into_inner(), &mut io::sink()).map(drop)
-                })
+                archive
+                    .unpack(to)
+                    .and_then(|()| io::copy(&mut archive.into_inner(), &mut io::sink()).map(drop))
             }
             None => Ok(()),
         };
