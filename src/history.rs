@@ -1,6 +1,6 @@
 //! Runs of a series as values over time: gathered from results folders for `history` and `site`.
 
-use crate::{choice, comparison, details, noise::BankChoice, shell::quoted};
+use crate::{choice, comparison, details, noise::BankChoice, server_state, shell::quoted};
 use analysis::{
     Comparison,
     history::{History, Quantity, Session, Step, Trend},
@@ -134,7 +134,10 @@ fn page(name: &str, mut runs: Vec<Run<'_>>, wanted: &Wanted) -> anyhow::Result<H
     let mut warnings = Vec::new();
     runs.sort_by_key(|run| run.info.started_us);
     let mut compared = Vec::with_capacity(runs.len());
-    runs.retain(|run| match session(run).and_then(|session| Ok((session, comparison(run)?))) {
+    let read = |run: &Run<'_>| -> anyhow::Result<_> {
+        Ok((session(run)?, comparison(run, &wanted.metrics)?))
+    };
+    runs.retain(|run| match read(run) {
         Ok((session, (comparison, left_out))) => {
             // Each run repeats what concerns the whole folder.
             let news = left_out.into_iter().filter(|sentence| !warnings.contains(sentence));
@@ -202,8 +205,13 @@ fn build(trial: &StoredTrial) -> String {
 }
 
 /// What a run tells, and what had to be left out of it.
-fn comparison(run: &Run<'_>) -> anyhow::Result<(Comparison, Vec<String>)> {
-    let stored = run.results.slices(&Selection::Run(run.info.id.clone()))?;
+fn comparison(
+    run: &Run<'_>,
+    metrics: &[&'static Metric],
+) -> anyhow::Result<(Comparison, Vec<String>)> {
+    let mut stored = run.results.slices(&Selection::Run(run.info.id.clone()))?;
+    let names: Vec<String> = metrics.iter().map(|metric| metric.name.to_owned()).collect();
+    server_state::add(run.results, &mut stored.slices, &names)?;
     let (design, observations) =
         comparison::observed(run.results, &run.info.id, &stored.slices, &BankChoice::None)?;
     Ok((analysis::compare(&observations, &design), stored.warnings))
