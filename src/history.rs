@@ -54,11 +54,15 @@ pub(crate) fn pages(folders: &[Results], wanted: &Wanted) -> anyhow::Result<Vec<
             if !known.insert(info.id.clone()) {
                 continue;
             }
-            if results.import_of(&info.id)?.is_some() {
-                imports += 1;
-                continue;
-            }
-            match results.plan_of(&info.id) {
+            let plan = match results.import_of(&info.id) {
+                Ok(None) => results.plan_of(&info.id),
+                Ok(Some(_)) => {
+                    imports += 1;
+                    continue;
+                }
+                Err(error) => Err(error),
+            };
+            match plan {
                 Ok(plan) => {
                     let name = name_of(&plan).to_owned();
                     let run = Run { results, info, plan, notes: notes.clone() };
