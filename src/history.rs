@@ -1,6 +1,6 @@
 //! Runs of a series as values over time: gathered from results folders for `history` and `site`.
 
-use crate::{choice, comparison, details, noise::BankChoice, shell::quoted};
+use crate::{choice, comparison, details, noise::BankChoice, server_state, shell::quoted};
 use analysis::{
     Comparison,
     history::{History, Quantity, Session, Step, Trend},
@@ -54,11 +54,15 @@ pub(crate) fn pages(folders: &[Results], wanted: &Wanted) -> anyhow::Result<Vec<
             if !known.insert(info.id.clone()) {
                 continue;
             }
-            if results.import_of(&info.id)?.is_some() {
-                imports += 1;
-                continue;
-            }
-            match results.plan_of(&info.id) {
+            let plan = match results.import_of(&info.id) {
+                Ok(None) => results.plan_of(&info.id),
+                Ok(Some(_)) => {
+                    imports += 1;
+                    continue;
+                }
+                Err(error) => Err(error),
+            };
+            match plan {
                 Ok(plan) => {
                     let name = name_of(&plan).to_owned();
                     let run = Run { results, info, plan, notes: notes.clone() };
@@ -134,7 +138,10 @@ fn page(name: &str, mut runs: Vec<Run<'_>>, wanted: &Wanted) -> anyhow::Result<H
     let mut warnings = Vec::new();
     runs.sort_by_key(|run| run.info.started_us);
     let mut compared = Vec::with_capacity(runs.len());
-    runs.retain(|run| match session(run).and_then(|session| Ok((session, comparison(run)?))) {
+    let read = |run: &Run<'_>| -> anyhow::Result<_> {
+        Ok((session(run)?, comparison(run, &wanted.metrics)?))
+    };
+    runs.retain(|run| match read(run) {
         Ok((session, (comparison, left_out))) => {
             // Each run repeats what concerns the whole folder.
             let news = left_out.into_iter().filter(|sentence| !warnings.contains(sentence));
@@ -207,8 +214,13 @@ fn build(trial: &StoredTrial) -> String {
 }
 
 /// What a run tells, and what had to be left out of it.
-fn comparison(run: &Run<'_>) -> anyhow::Result<(Comparison, Vec<String>)> {
-    let stored = run.results.slices(&Selection::Run(run.info.id.clone()))?;
+fn comparison(
+    run: &Run<'_>,
+    metrics: &[&'static Metric],
+) -> anyhow::Result<(Comparison, Vec<String>)> {
+    let mut stored = run.results.slices(&Selection::Run(run.info.id.clone()))?;
+    let names: Vec<String> = metrics.iter().map(|metric| metric.name.to_owned()).collect();
+    server_state::add(run.results, &mut stored.slices, &names)?;
     let (design, observations) =
         comparison::observed(run.results, &run.info.id, &stored.slices, &BankChoice::None)?;
     Ok((analysis::compare(&observations, &design), stored.warnings))
@@ -274,7 +286,8 @@ fn commands(history: &History, runs: &[Run<'_>]) -> BTreeMap<StepPlace, String> 
 type Known<'a> = (&'a Run<'a>, &'a Session);
 
 /// The command that measures the builds of two runs side by side; where both ran one build, the
-/// one that compares the runs, because only the host can have changed.
+/// one that compares the runs, because only the host can have changed, and where the later build
+/// has replaced the earlier one, because that is gone.
 fn again(trend: &Trend, before: Known<'_>, after: Known<'_>) -> Option<String> {
     let subject = |(run, _): Known<'_>| -> Option<Subject> {
         let mut all = run.plan.subjects.iter();
@@ -284,13 +297,18 @@ fn again(trend: &Trend, before: Known<'_>, after: Known<'_>) -> Option<String> {
     let (old, new) = (subject(before)?, subject(after)?);
     let binary =
         |(_, session): Known<'_>, subject: &Subject| session.builds.get(&subject.label).cloned();
-    if binary(before, &old) == binary(after, &new) {
+    if is_replaced(&old, &new) || binary(before, &old) == binary(after, &new) {
         let [folder, other] = [after, before].map(|(run, _)| run.results.dir());
         // `compare` finds both in one folder alone.
         return (folder == other).then(|| {
             let (before, after) = (&before.0.info.id, &after.0.info.id);
             format!("dbdyno compare {before} {after}{}", details::folder_option(folder))
         });
+    }
+    // What was compiled of a tree or with options has no name that could be a level.
+    let is_named = |one: &Subject| one.build.basedir.is_some() || one.build.compilation.is_empty();
+    if !is_named(&old) || !is_named(&new) {
+        return None;
     }
     let mut words = Vec::new();
     let levels: Vec<String> = [("before", &old), ("after", &new)]
@@ -315,6 +333,13 @@ fn again(trend: &Trend, before: Known<'_>, after: Known<'_>) -> Option<String> {
         line.push_str(&format!(" --set {}", quoted(&word)));
     }
     Some(line)
+}
+
+/// Whether a later build lies where an earlier one was, or both come from one tree that has moved.
+fn is_replaced(old: &Subject, new: &Subject) -> bool {
+    let (old, new) = (&old.build, &new.build);
+    let has_own_place = old.basedir.is_some() || old.compilation.tree.is_some();
+    has_own_place && (&old.basedir, &old.compilation) == (&new.basedir, &new.compilation)
 }
 
 /// What `--only` takes for a phase, whose own name has the levels of its factors too.
@@ -370,6 +395,48 @@ mod tests {
     fn a_host_of_one_processor_has_one() {
         let found = host(&Environment { cpus: 1, cpu: "Xeon".to_owned(), ..Default::default() });
         assert!(found.starts_with("1 CPU Xeon, Linux "), "{found}");
+    }
+
+    #[test]
+    fn a_build_that_was_replaced_in_its_folder_is_compared_by_the_runs_that_measured_it() {
+        let lab = tempfile::tempdir().unwrap();
+        let results = Results::open_or_create(lab.path()).unwrap();
+        let run = |id: &str, folder: &str| {
+            let mut plan = crate::versions::tests::plan_of(&[]);
+            plan.subjects[0].build.basedir = Some(folder.into());
+            let label = plan.subjects[0].label.clone();
+            let (id, builds) = (id.to_owned(), [(label, format!("18 binary {id}"))].into());
+            let info = RunInfo {
+                format: 1,
+                id: id.clone(),
+                experiment: "nightly".to_owned(),
+                plan: String::new(),
+                started_us: 0,
+                environment: Environment::default(),
+                finished: true,
+            };
+            let run = Run { results: &results, info, plan, notes: Notes::default() };
+            (run, Session { run: id, builds, ..Session::default() })
+        };
+        let trend = Trend {
+            phase: "point-query".to_owned(),
+            variant: String::new(),
+            metric: analysis::metric("ops_per_second").unwrap(),
+            quantity: Quantity::Value,
+            points: Vec::new(),
+            found: Default::default(),
+        };
+        let check = |folder: &str, expected: &str| {
+            let (before, after) = (run("r1", "/srv/build"), run("r2", folder));
+            let found = again(&trend, (&before.0, &before.1), (&after.0, &after.1)).unwrap();
+            assert!(found.starts_with(expected), "{found}");
+        };
+        check("/srv/build", "dbdyno compare r1 r2 --results ");
+        check("/srv/other", "dbdyno run quickstart --only point-query ");
+        let (before, mut after) = (run("r1", "/srv/build"), run("r2", "/srv/other"));
+        let build = &mut after.0.plan.subjects[0].build;
+        (build.basedir, build.compilation.flags) = (None, "rel_o3".to_owned());
+        assert_eq!(again(&trend, (&before.0, &before.1), (&after.0, &after.1)), None);
     }
 
     #[test]

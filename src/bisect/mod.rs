@@ -3,17 +3,16 @@
 //! Nothing is remembered beside the records: the search is repeated from its start, and each probe
 //! has a plan that only depends on what is searched, its position and how often that was probed
 //! before. A probe whose run is in the results folder is not executed again, and one whose run is
-//! unfinished is continued.
+//! unfinished is continued, unless it is of builds that others have replaced.
 
 mod positions;
+mod recorded;
 mod verdict;
 
 pub(crate) use positions::{Positions, Reachable};
 pub(crate) use verdict::{Ending, Sides, Step};
 
-use crate::{
-    comparison, noise::BankChoice, progress::Terminal, server_state, talk, versions::HostVersions,
-};
+use crate::{talk, versions::HostVersions};
 use analysis::{
     Comparison,
     bisect::{Answer, Evidence, Found, Next, Outcome, Probe, Search, evidence},
@@ -21,9 +20,9 @@ use analysis::{
 use anyhow::{Context, bail, ensure};
 use model::{metric::Metric, number::counted, plan::Plan};
 use plan::{Catalog, Overrides};
-use runner::{Observer, Options, Resume, Stop};
+use runner::{Options, Stop};
 use std::collections::BTreeMap;
-use store::{Results, Selection};
+use store::Results;
 
 /// Results folder, inside another one, of the runs of bisections.
 pub(crate) const FOLDER: &str = "bisect";
@@ -314,42 +313,6 @@ impl Bisection<'_> {
             self.test
         );
         Ok(plan)
-    }
-
-    /// The finished run of a plan: the recorded one, or, if there is none, a new one.
-    fn executed(&self, plan: &Plan) -> anyhow::Result<Finished> {
-        let folder = Results::open_or_create(&self.options.results)?;
-        let mut known = folder.runs()?;
-        known.retain(|run| run.plan == plan.hash);
-        if let Some(run) = known.iter().find(|run| run.finished) {
-            return self.finished(&folder, &run.id);
-        }
-        let resume = if known.is_empty() { Resume::No } else { Resume::Yes };
-        let options = Options { resume, ..self.options.clone() };
-        let terminal = Terminal::new(self.progress).expecting(plan);
-        let observer: &dyn Observer = &terminal;
-        let outcome = runner::execute(plan, self.places, &options, self.stop, observer);
-        drop(terminal);
-        let outcome = outcome?;
-        self.finished(&folder, &outcome.run)
-    }
-
-    fn finished(&self, folder: &Results, run: &str) -> anyhow::Result<Finished> {
-        let mut stored = folder.slices(&Selection::Run(run.to_owned()))?;
-        let asked: Vec<String> = self.metric.iter().map(|metric| metric.name.to_owned()).collect();
-        server_state::add(folder, &mut stored.slices, &asked)?;
-        let (design, observations) =
-            comparison::observed(folder, run, &stored.slices, &BankChoice::None)?;
-        let failures = observations.failures.iter().map(|failure| {
-            let reason = failure.reason.lines().next().unwrap_or("");
-            Failed {
-                subject: failure.subject.to_string(),
-                reason: format!("{} failed: {reason}", failure.subject),
-            }
-        });
-        let failures = failures.collect();
-        let comparison = analysis::compare(&observations, &design);
-        Ok(Finished { run: run.to_owned(), comparison, failures })
     }
 
     /// The metric that is followed.

@@ -320,6 +320,22 @@ mod tests {
     }
 
     #[test]
+    fn builds_that_are_started_otherwise_are_not_told_by_their_code() {
+        let server = |name: &str, more: &str| {
+            format!("servers.{name}={{server=\"sqlite\",basedir=\"/x.so\"{more}}}")
+        };
+        let set = vec![
+            server("plain", ""),
+            server("told", ",environment={A=\"1\"}"),
+            server("nice", ",prefix=[\"nice\"]"),
+        ];
+        let catalog = plan::Catalog::embedded().unwrap();
+        let overrides = plan::Overrides { set, ..plan::Overrides::default() };
+        let draft = plan::load_experiment("quickstart", &catalog, &overrides).unwrap();
+        assert_eq!(draft.basedirs().into_keys().collect::<Vec<_>>(), ["plain"]);
+    }
+
+    #[test]
     fn a_test_is_one_phase_of_its_name() {
         let plan = |set: &str| crate::versions::tests::plan_of(&[set]);
         // Two configurations.

@@ -10,11 +10,15 @@ use crate::{
     noise::BankChoice,
     outputs, talk,
 };
-use archive::{ExportOptions, Input, Study, export::EXPORTERS};
+use archive::{
+    ExportOptions, Input, Study,
+    export::{self, EXPORTERS},
+};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use model::{
     escape,
     imported::{ImportedValue, Source},
+    number::counted,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -102,6 +106,9 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         talk::say(&format!("warning: {warning}"));
     }
     let studies = studies(&results, stored)?;
+    if export::find(&arguments.format).is_some_and(|exporter| !exporter.keeps_runs) {
+        studies.iter().filter_map(joined).for_each(|said| talk::say(&format!("warning: {said}")));
+    }
     let known: BTreeSet<&String> = studies.iter().flat_map(|study| &study.subjects).collect();
     let known: Vec<String> = known.into_iter().cloned().collect();
     let groups = match &arguments.groups {
@@ -134,6 +141,20 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     }
     talk::data(&paths.join("\n"))?;
     Ok(if missed { Code::Missed } else { Code::Done })
+}
+
+/// That the values of several runs become one, where there are several.
+fn joined(study: &Study) -> Option<String> {
+    let runs: BTreeSet<&str> =
+        study.values.iter().map(|value| value.measurement.run.as_str()).collect();
+    (runs.len() > 1).then(|| {
+        format!(
+            "values of {} of `{}` become their mean, whatever their builds and hosts are: name a \
+             run to write it alone",
+            counted(runs.len(), "run"),
+            study.experiment
+        )
+    })
 }
 
 /// The groups of a file. Fails where it names nothing: all variants would be written.
@@ -243,6 +264,22 @@ fn imported(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn runs_that_become_one_are_told() {
+        let said = |runs: &[&str]| {
+            let value = |run: &&str| {
+                let mut value = ImportedValue::default();
+                value.measurement.run = (*run).into();
+                value
+            };
+            let values = runs.iter().map(value).collect();
+            joined(&Study { experiment: "nightly".to_owned(), values, ..Study::default() })
+        };
+        assert_eq!(said(&["1", "1"]), None);
+        let told = said(&["1", "2", "1"]).unwrap();
+        assert!(told.starts_with("values of 2 runs of `nightly` become their mean"), "{told}");
+    }
 
     #[test]
     fn a_file_without_variants_is_refused() {

@@ -112,9 +112,9 @@ fn ended_at_once(results: &Results, info: &RunInfo) -> bool {
     is_empty && !info.finished
 }
 
-/// Whether a run was measured to its end. Imported archives have no series.
-fn has_series(results: &Results, info: &RunInfo) -> anyhow::Result<bool> {
-    Ok(info.finished && results.import_of(&info.id)?.is_none())
+/// Whether a run was measured to its end. Imported archives have no series, damaged ones neither.
+fn has_series(results: &Results, info: &RunInfo) -> bool {
+    info.finished && matches!(results.import_of(&info.id), Ok(None))
 }
 
 /// The pages of all series.
@@ -122,7 +122,7 @@ fn series(folders: &[Results], out: &Path) -> anyhow::Result<Vec<SiteEntry>> {
     let mut any = false;
     for results in folders {
         for info in results.runs()? {
-            any |= has_series(results, &info)?;
+            any |= has_series(results, &info);
         }
     }
     if !any {

@@ -78,6 +78,8 @@ fn runs_of_a_series_become_a_history_a_site_and_exports() {
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(said.contains(&format!("run {first} has no value here")), "{said}");
 
+    leaves_out_a_damaged_archive(&lab);
+
     // Damaged notes belong to every run of their folder.
     lab.write("dbdyno-results/notes.toml", "[runs\n");
     refused(&["site", "--out", "damaged"], "not all pages are written");
@@ -97,6 +99,18 @@ fn has_its_pages(lab: &Lab, first: &str) {
     lab.succeed(&["site", "--results", "dbdyno-results,dbdyno-results", "--out", "twice"]);
     let twice = std::fs::read_to_string(lab.path("twice/index.html")).unwrap();
     assert_eq!(twice.matches("href=\"run-").count(), 3, "{twice}");
+}
+
+fn leaves_out_a_damaged_archive(lab: &Lab) {
+    lab.write("h.txt", "TEST RESULT : System achieved 100 NOPM from 200 PostgreSQL TPM\n");
+    lab.succeed(&["import", "h.txt"]);
+    let runs = std::fs::read_dir(lab.path("dbdyno-results/runs")).unwrap();
+    let headers = runs.map(|run| run.unwrap().path().join("import.json"));
+    headers.filter(|path| path.exists()).for_each(|path| std::fs::remove_file(path).unwrap());
+    let output = lab.run(&["history", "nightly"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("is left out: ") && said.contains("import.json"), "{said}");
 }
 
 #[test]

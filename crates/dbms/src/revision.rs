@@ -10,6 +10,7 @@ use fs_err as fs;
 use object::{Object, ObjectSection, ReadCache, SectionKind};
 use sha2::{Digest, Sha256};
 use std::{
+    io,
     os::unix::{ffi::OsStrExt, fs::MetadataExt, process::CommandExt},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -95,13 +96,30 @@ impl Source {
             Revision { commit: commit.to_owned(), subject: subject.to_owned() }
         };
         let found: Vec<Revision> = first.lines().chain(text.lines()).map(revision).collect();
-        match found.last().is_some_and(|last| last.commit == bad && found.len() > 1) {
-            true => Ok(found),
-            false => Err(self.failed(format!(
+        let is_line = found.last().is_some_and(|last| last.commit == bad);
+        let Some(next) = found.get(1).filter(|_| is_line) else {
+            return Err(self.failed(format!(
                 "`--bad {}` does not follow `--good {}`: swap them",
                 ends[1], ends[0]
-            ))),
-        }
+            )));
+        };
+        self.check_follows(next, &good, ends)?;
+        Ok(found)
+    }
+
+    /// Fails where the first parent of a revision is not the good end: this lies on another branch,
+    /// and the revision would answer for all that tells both branches apart.
+    fn check_follows(&self, next: &Revision, good: &str, ends: [&str; 2]) -> Result<()> {
+        let parents = self.git(&["log", "-1", "--format=%P", &next.commit])?;
+        let remedy = match parents.split(' ').next().unwrap_or_default() {
+            own if own == good => return Ok(()),
+            "" => "they have no commit in common".to_owned(),
+            own => format!("name `{own}`, the last of these that it holds"),
+        };
+        Err(self.failed(format!(
+            "`--good {}` is not among the first parents of `--bad {}`: {remedy}",
+            ends[0], ends[1]
+        )))
     }
 
     /// The commit that the value of an option names.
@@ -178,7 +196,13 @@ impl Source {
         let mut git = self.command(&["archive", "--format=tar", commit])?;
         let mut child = git.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let unpacked = match child.stdout.take() {
-            Some(stream) => tar::Archive::new(stream).unpack(to),
+            Some(stream) => {
+                let mut archive = tar::Archive::new(stream);
+                // Behind the end git writes zeros, and a signal ends it where nobody reads them.
+                archive
+                    .unpack(to)
+                    .and_then(|()| io::copy(&mut archive.into_inner(), &mut io::sink()).map(drop))
+            }
             None => Ok(()),
         };
         let status = child.wait()?;
@@ -394,6 +418,31 @@ mod tests {
         refused("nothing", "HEAD", "tree`: there is no revision `nothing`, given by `--good`");
         refused("HEAD", "nothing", "there is no revision `nothing`, given by `--bad`");
         refused("HEAD", "HEAD", "the ends are the same: `--good HEAD` and `--bad HEAD` are both");
+    }
+
+    #[test]
+    fn a_good_end_on_another_branch_is_refused_and_a_merge_is_one_revision() {
+        let Some((_lab, source, _places)) = lab(&["a", "b", "c"]) else { return };
+        let at = |words: &[&str]| git(&source.repository, words);
+        at(&["tag", "bad"]);
+        at(&["checkout", "-q", "-b", "side", "HEAD~1"]);
+        at(&["commit", "-q", "--allow-empty", "-m", "beside"]);
+        let fork = source.git(&["rev-parse", "bad~1"]).unwrap();
+        let refused = |good: &str, bad: &str, expected: &str| {
+            let said = source.revisions(good, bad).unwrap_err().to_string();
+            assert!(said.contains(expected), "{said}");
+        };
+        let remedy = format!("the first parents of `--bad bad`: name `{fork}`, the last of these");
+        refused("side", "bad", &remedy);
+        at(&["checkout", "-q", "bad"]);
+        at(&["merge", "-q", "--no-ff", "-m", "merge", "side"]);
+        refused("side", "HEAD", &format!("name `{fork}`"));
+        let found = source.revisions("bad~1", "HEAD").unwrap();
+        let subjects: Vec<&str> = found.iter().map(|one| one.subject.as_str()).collect();
+        assert_eq!(subjects, ["change 1", "change 2", "merge"]);
+        at(&["checkout", "-q", "--orphan", "alone"]);
+        at(&["commit", "-q", "--allow-empty", "-m", "alone"]);
+        refused("bad", "alone", "they have no commit in common");
     }
 
     #[test]

@@ -70,9 +70,15 @@ impl Draft {
         names
     }
 
-    /// The folders, or libraries, of its own builds, by their names.
+    /// The folders, or libraries, of its own builds, by their names: of those that their code alone
+    /// tells from others.
     pub fn basedirs(&self) -> BTreeMap<String, PathBuf> {
-        let own = self.servers.iter();
+        let is_plain = |name: &String, build: &Build| {
+            let is_started_plainly =
+                build.prefix.is_empty() && build.environment.is_empty() && build.memory.is_none();
+            is_started_plainly && !self.server_configs.contains_key(name)
+        };
+        let own = self.servers.iter().filter(|(name, build)| is_plain(name, build));
         own.filter_map(|(name, build)| Some((name.clone(), build.basedir.clone()?))).collect()
     }
 }

@@ -261,8 +261,10 @@ fn direction(trend: &Trend, step: &Step) -> &'static str {
 
 /// What else changed between the runs on both sides of a step.
 fn changes(trend: &Trend, step: &Step, history: &History) -> String {
-    let sides = trend.last_before(step, history).zip(trend.first(step, history));
-    let changes = sides.map(|(before, after)| trend.changes(before, after)).unwrap_or_default();
+    let session = |index: usize| Some(trend.points.get(index)?.session);
+    let sides = step.at.checked_sub(1).and_then(session).zip(session(step.at));
+    let changes = sides.map(|(before, after)| trend.changes([before, after], history));
+    let changes = changes.unwrap_or_default();
     match changes.is_empty() {
         true => "nothing known".to_owned(),
         false => changes.join("; "),
@@ -315,13 +317,12 @@ fn milestones(trend: &Trend, history: &History) -> Vec<Milestone> {
         Some((pair[1].session as f64 - 0.5, before, history.sessions.get(pair[1].session)?))
     };
     let marked = |(at, words): (f64, String)| Milestone { at, class: "change", words };
-    let all: Vec<(f64, String)> = trend
-        .points
-        .windows(2)
-        .filter_map(sides)
-        .map(|(at, before, after)| (at, trend.changes(before, after).join("; ")))
-        .filter(|(_, words)| !words.is_empty())
-        .collect();
+    let changed = |pair: &[Point]| {
+        let sessions = [pair[0].session, pair[1].session];
+        (sessions[1] as f64 - 0.5, trend.changes(sessions, history).join("; "))
+    };
+    let all = trend.points.windows(2).map(changed);
+    let all: Vec<(f64, String)> = all.filter(|(_, words)| !words.is_empty()).collect();
     let hosts = trend.points.windows(2).filter_map(sides);
     let hosts = hosts.filter_map(|(at, before, after)| Some((at, host_change(before, after)?)));
     let mut found: Vec<Milestone> = match all.len() <= MOST_CHANGES {

@@ -134,20 +134,23 @@ impl Trend {
         history.sessions.get(before.session)
     }
 
-    /// What else changed between two runs: the host, the build, and what was noted of the later
-    /// one. One phrase each.
-    pub fn changes(&self, before: &Session, after: &Session) -> Vec<String> {
-        let mut said: Vec<String> = host_change(before, after).into_iter().collect();
+    /// What else changed from one session to another, by their places: the host, the build, and
+    /// what was noted since, also of runs between them that have no value. One phrase each.
+    pub fn changes(&self, [before, after]: [usize; 2], history: &History) -> Vec<String> {
+        let since = history.sessions.get(before..=after).unwrap_or_default();
+        let [one, later @ ..] = since else { return Vec::new() };
+        let Some(other) = later.last() else { return Vec::new() };
+        let mut said: Vec<String> = host_change(one, other).into_iter().collect();
         let build = |session: &Session| match self.variant.as_str() {
             "" => session.builds.values().next().cloned(),
             variant => session.builds.get(variant).cloned(),
         };
-        if let (Some(old), Some(new)) = (build(before), build(after))
+        if let (Some(old), Some(new)) = (build(one), build(other))
             && old != new
         {
             said.push(format!("build: {old} before, {new} now"));
         }
-        said.extend(after.notes.iter().cloned());
+        said.extend(later.iter().flat_map(|session| session.notes.iter().cloned()));
         said
     }
 }
@@ -192,9 +195,10 @@ mod tests {
         let (before, after) = (trend.last_before(step, &found), trend.first(step, &found));
         let (before, after) = (before.unwrap(), after.unwrap());
         assert_eq!((before.run.as_str(), after.run.as_str()), ("r11", "r12"));
-        assert_eq!(trend.changes(before, after), ["commit abc"]);
-        let host = trend.changes(&found.sessions[9], &found.sessions[10]);
-        assert_eq!(host, ["host: old before, new now"]);
+        assert_eq!(trend.changes([11, 12], &found), ["commit abc"]);
+        // A run may have no value, and be that of the change.
+        assert_eq!(trend.changes([11, 14], &found), ["commit abc"]);
+        assert_eq!(trend.changes([9, 10], &found), ["host: old before, new now"]);
     }
 
     #[test]

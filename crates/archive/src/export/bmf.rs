@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 pub(super) const EXPORTER: Exporter = Exporter {
     name: "bmf",
     help: "bmf.TAG.json: Bencher Metric Format; bounds are the smallest and largest block",
+    keeps_runs: false,
     export,
 };
 

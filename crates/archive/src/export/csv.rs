@@ -11,6 +11,7 @@ const HEADER: &str = "experiment,run,variant,phase,workload,group,position,range
 pub(super) const EXPORTER: Exporter = Exporter {
     name: "csv",
     help: "values.TAG.csv: one row per value with all its keys (RFC 4180)",
+    keeps_runs: true,
     export,
 };
 

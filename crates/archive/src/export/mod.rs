@@ -14,6 +14,8 @@ pub struct Exporter {
     pub name: &'static str,
     /// One line of help.
     pub help: &'static str,
+    /// Whether values of several runs stay apart: others become one, their mean.
+    pub keeps_runs: bool,
     /// The files of this format. Fails where the format can say nothing of the values.
     pub export: fn(&Input, &ExportOptions) -> Result<Vec<Exported>>,
 }

@@ -19,6 +19,7 @@ use tables::csv;
 pub(super) const EXPORTER: Exporter = Exporter {
     name: "mytools",
     help: "qps.abs, qps.rel and o.met files, or mrg and rel files, in the published formats",
+    keeps_runs: false,
     export,
 };
 

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) const EXPORTER: Exporter = Exporter {
     name: "openmetrics",
     help: "openmetrics.TAG.txt: OpenMetrics text, a sample per run with its time",
+    keeps_runs: true,
     export,
 };
 

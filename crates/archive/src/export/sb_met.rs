@@ -35,6 +35,7 @@ const VMSTAT: Columns = &[
 pub(super) const EXPORTER: Exporter = Exporter {
     name: "sb_met",
     help: "an sb.met file per variant and step, of captures or of printed averages",
+    keeps_runs: false,
     export,
 };
 

@@ -20,7 +20,7 @@ const FAILED: [&str; 3] = [" aborted in ", " aborted while ", "Run was aborted"]
 const AVERAGES: [&str; 2] = ["latency average = ", "latency average: "];
 
 /// A rate is at least and at most so many times that of the transactions in the duration: tests end
-/// a little late.
+/// a little late, and after the transactions that are under way.
 const LEAST: f64 = 0.8;
 const MOST: f64 = 1.25;
 
@@ -91,7 +91,7 @@ fn head(report: &[Line<'_>], cell: &mut Cell) -> Result<(), Fault> {
 }
 
 fn report(lines: &[Line<'_>], cell: Cell, found: &mut Found) -> Result<(), Fault> {
-    let mut reader = Reader { cell, rated: false, processed: None, seconds: None, connecting: 0.0 };
+    let mut reader = Reader::of(cell);
     for line in lines {
         if let Some(script) = line.text.strip_prefix(SCRIPT) {
             reader = reader.next_script(script, line.number)?;
@@ -117,9 +117,16 @@ struct Reader {
     seconds: Option<f64>,
     /// The part of it before all connections were made, in seconds, where it is known.
     connecting: f64,
+    /// How long a transaction took, in seconds, where it is known.
+    latency: f64,
 }
 
 impl Reader {
+    fn of(cell: Cell) -> Self {
+        let (processed, seconds) = (None, None);
+        Self { cell, rated: false, processed, seconds, connecting: 0.0, latency: 0.0 }
+    }
+
     /// A block must end with a rate, else it is cut.
     fn check(&self, line: u32) -> Result<(), Fault> {
         match self.rated {
@@ -138,7 +145,7 @@ impl Reader {
         cell.part = part;
         cell.workload = name_of(name);
         // The transactions of a script stand in a line of their own.
-        Ok(Self { cell, rated: false, processed: None, seconds: None, connecting: 0.0 })
+        Ok(Self::of(cell))
     }
 
     fn line(&mut self, line: &Line<'_>, found: &mut Found) -> Result<(), Fault> {
@@ -159,6 +166,7 @@ impl Reader {
                 found.computed(&self.cell, "errors_per_op", failed / done, at);
             }
         } else if let Some(rest) = AVERAGES.iter().find_map(|title| text.strip_prefix(title)) {
+            self.latency = number::leading(rest).map_or(0.0, |(time, _)| time / 1000.0);
             self.milliseconds("latency_us_mean", rest, at, found);
         } else if let Some(rest) = text.strip_prefix("latency stddev = ") {
             self.milliseconds("latency_us_stddev", rest, at, found);
@@ -194,8 +202,8 @@ impl Reader {
             return Err(Fault::new(line, format!("`{shown}` is not a rate")));
         };
         if let (Some(count), Some(seconds)) = (self.processed, self.seconds) {
-            let connected = seconds - self.connecting;
-            if rate * seconds < LEAST * count || rate * connected > most * count {
+            let (connected, late) = (seconds - self.connecting, seconds + self.latency);
+            if rate * late < LEAST * count || rate * connected > most * count {
                 let reason = format!(
                     "`{shown}` per second contradicts {count} transactions in {seconds} s; import \
                      the report as pgbench printed it"
@@ -210,7 +218,8 @@ impl Reader {
     }
 
     fn milliseconds(&self, metric: &'static str, text: &str, line: u32, found: &mut Found) {
-        let number = text.strip_suffix(" ms").unwrap_or(text);
+        // Behind the unit of a mean it may say that it includes failures.
+        let number = text.split_once(" ms").map_or(text, |(number, _)| number);
         found.scaled(&self.cell, metric, (number, 1000.0), line);
     }
 }

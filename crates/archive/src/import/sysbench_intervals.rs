@@ -164,13 +164,14 @@ pub(super) fn add(file: &File<'_>, intervals: &[Interval], found: &mut Found) ->
         let sum = |of: fn(&Interval) -> f64| -> f64 {
             run.iter().zip(&weights).map(|(one, weight)| of(one) * weight).sum()
         };
-        let events = sum(|one| one.events);
+        let (events, statements) = (sum(|one| one.events), sum(|one| one.statements));
         let mut latencies: Vec<f64> = run.iter().map(|one| one.latency).collect();
         latencies.sort_by(f64::total_cmp);
+        // As of a report, with which they may be compared.
         for (metric, value) in [
-            ("ops_per_second", events / last.time),
-            ("queries_per_second", sum(|one| one.statements) / last.time),
-            ("statements_per_op", sum(|one| one.statements) / events),
+            ("ops_per_second", statements / last.time),
+            ("queries_per_second", statements / last.time),
+            ("transactions_per_second", events / last.time),
             ("errors_per_op", sum(|one| one.errors) / events),
             ("latency_us_reported", 1000.0 * latencies[latencies.len() / 2]),
         ] {

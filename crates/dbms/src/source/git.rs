@@ -184,6 +184,9 @@ impl<'a> Mirror<'a> {
     fn update(&self) -> Result<String> {
         // A branch that is gone may not be taken for one, nor be in the way of another.
         let mut words = vec!["fetch", "--quiet", "--force", "--prune", "--no-write-fetch-head"];
+        // A shallow clone has a revision without all before it, and may get these later.
+        let is_shallow = self.folder.join("shallow").exists();
+        words.extend(["--update-shallow"].into_iter().chain(is_shallow.then_some("--unshallow")));
         words.extend(["--", &self.address]);
         words.extend(REFERENCES);
         self.run(&words)?;

@@ -218,3 +218,23 @@ fn branches_move_vanish_and_may_be_called_as_commits_or_heads_are() {
     assert_eq!(found("origin/main").unwrap(), third);
     assert_eq!(found(&third).unwrap(), third);
 }
+
+#[test]
+fn a_shallow_clone_has_its_revision_and_later_those_before_it() {
+    let Some((bench, folder)) = repository() else { return };
+    for text in ["one", "two"] {
+        fs::write(folder.join("a.c"), text).unwrap();
+        git(&folder, &["add", "."]);
+        git(&folder, &["commit", "--quiet", "-m", text]);
+    }
+    let address = format!("file://{}", folder.display());
+    git(bench.root.path(), &["clone", "--quiet", "--depth", "1", &address, "clone"]);
+    let clone = bench.root.path().join("clone");
+    let found = |revision: &str| {
+        let (target, _) = bench.unpacked(&tree("git", &clone, revision)).unwrap();
+        fs::read_to_string(target.path().join("tree/a.c")).unwrap()
+    };
+    assert_eq!(found("HEAD"), "two");
+    git(&clone, &["fetch", "--quiet", "--unshallow"]);
+    assert_eq!((found("HEAD~1"), found("HEAD")), ("one".to_owned(), "two".to_owned()));
+}
