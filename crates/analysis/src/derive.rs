@@ -155,19 +155,8 @@ fn rows(work: &StretchReport, facts: &PhaseFacts) -> f64 {
     (work.rows_read + work.rows_changed) as f64
 }
 
-/// Length of the schedule of operations at even distances, seconds: the last one is answered before
-/// its distance is over. 0 where there is none, and of roles, which have lengths of their own.
-fn schedule(work: &StretchReport, facts: &PhaseFacts) -> f64 {
-    match (facts.arrival, &facts.roles) {
-        (Arrival::Open { per_second, spacing: Spacing::Even }, None) if per_second > 0.0 => {
-            work.succeeded as f64 / per_second
-        }
-        _ => 0.0,
-    }
-}
-
 fn throughput(work: &StretchReport, facts: &PhaseFacts, values: &mut Vec<Value>) {
-    let seconds = divisor(Per::Second, work, facts).max(schedule(work, facts));
+    let seconds = divisor(Per::Second, work, facts);
     if seconds <= 0.0 {
         return;
     }
@@ -384,21 +373,5 @@ mod tests {
         let found = derive(&slice, &PhaseFacts::default());
         let share = found.into_iter().find(|(name, _)| *name == "host_iowait_percent");
         assert_eq!(share.map(|(_, percent)| percent), Some(50.0));
-    }
-
-    #[test]
-    fn the_rate_of_a_schedule_is_not_above_it() {
-        let check = |end_ns: u64, arrival: Arrival, expected: f64| {
-            let work = StretchReport { succeeded: 20, end_ns, ..StretchReport::default() };
-            let slice = SliceRecord { work: Some(work), ..SliceRecord::default() };
-            let found = derive(&slice, &PhaseFacts { arrival, ..PhaseFacts::default() });
-            let rate = found.into_iter().find(|(name, _)| *name == "transactions_per_second");
-            assert_eq!(rate.map(|(_, rate)| rate), Some(expected), "{end_ns} {arrival:?}");
-        };
-        let open = |spacing| Arrival::Open { per_second: 10.0, spacing };
-        check(1_910_000_000, open(Spacing::Even), 10.0);
-        check(4_000_000_000, open(Spacing::Even), 5.0);
-        check(1_600_000_000, open(Spacing::Poisson), 12.5);
-        check(1_600_000_000, Arrival::Closed, 12.5);
     }
 }
