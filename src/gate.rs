@@ -212,10 +212,8 @@ mod tests {
             phase: "point-query".into(),
             workload: "point-query".into(),
             group: "point".into(),
-            position: 0,
-            range: None,
             clients: 1,
-            cells: Vec::new(),
+            ..PhaseResult::default()
         }
     }
 

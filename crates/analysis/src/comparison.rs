@@ -51,7 +51,7 @@ pub struct Comparison {
 }
 
 /// What one phase found.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct PhaseResult {
     /// Unique name.
     pub phase: String,

@@ -177,10 +177,9 @@ mod tests {
             phase: "qr1000".into(),
             workload: "ibench-range".into(),
             group: "range".into(),
-            position: 0,
-            range: None,
             clients: 1,
             cells: metrics.iter().map(cell).collect(),
+            ..PhaseResult::default()
         }
     }
 

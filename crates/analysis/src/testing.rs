@@ -33,10 +33,8 @@ pub(crate) fn phase(name: &str) -> PhaseResult {
         phase: name.to_owned(),
         workload: name.to_owned(),
         group: "point".to_owned(),
-        position: 0,
-        range: None,
         clients: 1,
-        cells: Vec::new(),
+        ..PhaseResult::default()
     }
 }
 

@@ -107,22 +107,10 @@ impl Blocks {
         };
         BankedRun {
             format: BANK_FORMAT,
-            run: String::new(),
-            started_us: 0,
-            host: HostClass {
-                cpu: String::new(),
-                cpus: 1,
-                kernel: String::new(),
-                virtualization: String::new(),
-                counters: String::new(),
-            },
-            dbdyno: String::new(),
-            experiment: String::new(),
+            host: HostClass { cpus: 1, ..HostClass::default() },
             server: places.first().map(|place| place.server.clone()).unwrap_or_default(),
-            subject: String::new(),
-            note: String::new(),
-            block_seconds: 0.0,
             phases: places.iter().enumerate().map(phase).collect(),
+            ..BankedRun::default()
         }
     }
 }

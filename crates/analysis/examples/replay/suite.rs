@@ -145,10 +145,9 @@ fn phase(place: &MetricOfPhase, cell: Cell) -> PhaseResult {
         phase: place.phase.clone(),
         workload: place.phase.clone(),
         group: place.group.clone(),
-        position: 0,
-        range: None,
         clients: 1,
         cells: vec![cell],
+        ..PhaseResult::default()
     }
 }
 

@@ -46,8 +46,7 @@ fn job(rows: u32, threads: u32) -> LoadJob {
             statement("sqlite", "INSERT INTO size_{n} SELECT count(*) FROM {table}"),
         ]
         .into(),
-        warm: BTreeMap::new(),
-        coded: None,
+        ..Table::default()
     };
     let schema = Schema {
         name: "classic".to_owned(),
