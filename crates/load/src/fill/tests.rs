@@ -66,15 +66,8 @@ fn job(rows: u32, threads: u32) -> LoadJob {
 
 fn target(path: &Path) -> Target {
     Target {
-        protocol: "sqlite".to_owned(),
-        endpoint: Endpoint::File(path.to_owned()),
-        user: String::new(),
-        password: model::secret::Secret::default(),
-        database: String::new(),
-        library: None,
         initial_sql: vec!["PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF".to_owned()],
-        extension: None,
-        tls: None,
+        ..Target::of("sqlite", Endpoint::File(path.to_owned()))
     }
 }
 
