@@ -111,6 +111,32 @@ pub struct Cell {
     pub marks: Vec<Mark>,
 }
 
+impl Cell {
+    /// A cell of a metric of which nothing is known yet.
+    pub fn empty(subject: impl Into<Name>, metric: &'static Metric) -> Self {
+        Self {
+            subject: subject.into(),
+            base: None,
+            factors: Arc::default(),
+            metric,
+            margin: None,
+            base_value: None,
+            value: None,
+            by_block: Vec::new(),
+            ratio: None,
+            block_ratios: Vec::new(),
+            interval: None,
+            blocks: 0,
+            verdict: Verdict::Invalid,
+            test: None,
+            known: None,
+            together: 1,
+            reason: None,
+            marks: Vec::new(),
+        }
+    }
+}
+
 impl Comparison {
     /// Everything that readers of bare values must know, one sentence each: the warnings and the
     /// conditions.

@@ -151,23 +151,14 @@ fn phase(place: &MetricOfPhase, cell: Cell) -> PhaseResult {
 
 fn cell(place: &MetricOfPhase, block_ratios: Vec<f64>) -> Cell {
     Cell {
-        subject: "again".into(),
         base: Some(place.server.as_str().into()),
-        factors: Default::default(),
-        metric: place.metric(),
         margin: Margins::default().of(place.metric()),
         base_value: Some(1.0),
         value: Some(1.0),
-        by_block: Vec::new(),
         ratio: Some(1.0),
         blocks: block_ratios.len() as u32,
         block_ratios,
-        interval: None,
         verdict: Verdict::Unassessed,
-        test: None,
-        known: None,
-        together: 1,
-        reason: None,
-        marks: Vec::new(),
+        ..Cell::empty("again", place.metric())
     }
 }
