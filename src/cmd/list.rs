@@ -246,8 +246,8 @@ fn probes(_: &Arguments) -> anyhow::Result<Lines> {
     let probes = probe::source::PROBES.iter();
     Ok(probes
         .map(|probe| {
-            let names: Vec<&str> = probe.counters().iter().map(|counter| counter.name).collect();
-            vec![probe.name().to_owned(), names.join(", ")]
+            let names: Vec<&str> = probe.counters.iter().map(|counter| counter.name).collect();
+            vec![probe.name.to_owned(), names.join(", ")]
         })
         .collect())
 }
@@ -377,7 +377,7 @@ mod tests {
 
     #[test]
     fn every_counter_of_a_metric_is_read_somewhere_and_every_one_of_a_probe_is_used() {
-        let probes = probe::source::PROBES.iter().flat_map(|probe| probe.counters());
+        let probes = probe::source::PROBES.iter().flat_map(|probe| probe.counters);
         let offered: BTreeSet<&str> = probes.map(|counter| counter.name).collect();
         let mut read = offered.clone();
         read.extend(OF_THE_RUNNER);

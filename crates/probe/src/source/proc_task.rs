@@ -13,9 +13,6 @@ use std::{
     path::Path,
 };
 
-/// Counters of tasks from `/proc`.
-pub(super) struct ProcTask;
-
 const COUNTERS: &[Counter] = &[
     counter::total("cpu_ns", "ns", "time on a CPU, child processes that ended included"),
     counter::total("runqueue_wait_ns", "ns", "run queue time: ready, but waiting for a CPU"),
@@ -28,29 +25,18 @@ const COUNTERS: &[Counter] = &[
 /// Counters of a task that only its `schedstat` gives: the cheap part, enough for a series.
 const CHEAP: usize = 2;
 
-impl Probe for ProcTask {
-    fn name(&self) -> &'static str {
-        "proc_task"
-    }
+/// Counters of tasks from `/proc`.
+pub(super) const PROBE: Probe = Probe { name: "proc_task", counters: COUNTERS, open };
 
-    fn help(&self) -> &'static str {
-        "CPU time, run queue, switches and page faults of each task, from /proc"
+fn open(target: &Target, purpose: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
+    let parts = Parts::of(target);
+    if members(target).is_empty() {
+        return Ok(None);
     }
-
-    fn counters(&self) -> &'static [Counter] {
-        COUNTERS
-    }
-
-    fn open(&self, target: &Target, purpose: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
-        let parts = Parts::of(target);
-        if members(target).is_empty() {
-            return Ok(None);
-        }
-        let unseen = [Part::Background, Part::Client]
-            .map(|part| Family { part, unseen: Unseen::new(&target.proc_root) });
-        let known = BTreeMap::new();
-        Ok(Some(Box::new(Open { target: target.clone(), purpose, parts, known, unseen })))
-    }
+    let unseen = [Part::Background, Part::Client]
+        .map(|part| Family { part, unseen: Unseen::new(&target.proc_root) });
+    let known = BTreeMap::new();
+    Ok(Some(Box::new(Open { target: target.clone(), purpose, parts, known, unseen })))
 }
 
 /// In the order of [`COUNTERS`].
@@ -189,7 +175,7 @@ mod tests {
         let mut target = fake.target();
         target.server_pids = vec![10];
         target.foreground = vec![11];
-        let mut reader = ProcTask.open(&target, Purpose::Window).unwrap().unwrap();
+        let mut reader = open(&target, Purpose::Window).unwrap().unwrap();
         let values = read(&mut reader);
         for (scope, counter, expected) in [
             (Scope::Server, "cpu_ns", 3000.0),
@@ -215,7 +201,7 @@ mod tests {
         fake.task(10, 10, "1000 0 1");
         let mut target = fake.target();
         target.server_pids = vec![10];
-        let mut reader = ProcTask.open(&target, Purpose::Series).unwrap().unwrap();
+        let mut reader = open(&target, Purpose::Series).unwrap().unwrap();
         assert_eq!(read(&mut reader).get(Scope::Server, "cpu_ns"), Some(1000.0));
         fake.task(10, 10, "30 0 1");
         let values = read(&mut reader);
