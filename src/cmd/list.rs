@@ -158,7 +158,7 @@ const PLANNED: [(&str, &str); 4] = [
 
 fn factors(_: &Arguments) -> anyhow::Result<Lines> {
     let planned = PLANNED.iter().map(|(name, help)| (*name, *help));
-    let of_start = dbms::factor::FACTORS.iter().map(|factor| (factor.name(), factor.help()));
+    let of_start = dbms::factor::FACTORS.iter().map(|factor| (factor.name, factor.help));
     let line = |(name, help): (&str, &str)| vec![name.to_owned(), help.to_owned()];
     Ok(planned.chain(of_start).map(line).collect())
 }
@@ -410,7 +410,7 @@ mod tests {
 
     #[test]
     fn documents_name_every_factor_and_every_importer() {
-        let factors = dbms::factor::FACTORS.iter().map(|factor| factor.name().to_owned());
+        let factors = dbms::factor::FACTORS.iter().map(|factor| factor.name.to_owned());
         assert_eq!(names_in("FORMAT.md", "| factor | a level is"), factors.collect());
         let importers = archive::import::IMPORTERS.iter().map(|one| one.name.to_owned());
         assert_eq!(names_in("docs/archives.md", "| importers |"), importers.collect());
