@@ -178,17 +178,13 @@ mod tests {
     use super::*;
 
     fn cell(verdict: Verdict) -> Cell {
+        let metric = analysis::select_metrics(&["ops_per_second".to_owned()]).unwrap()[0];
         Cell {
-            subject: "mysql-9.7.4".into(),
             base: Some("mysql-5.6.24".into()),
-            factors: Default::default(),
-            metric: analysis::select_metrics(&["ops_per_second".to_owned()]).unwrap()[0],
             margin: Some(1.05),
             base_value: Some(1000.0),
             value: Some(640.0),
-            by_block: Vec::new(),
             ratio: Some(0.64),
-            block_ratios: Vec::new(),
             interval: Some((0.62, 0.66)),
             blocks: 5,
             verdict,
@@ -200,10 +196,7 @@ mod tests {
                 blocks: 4,
                 share: analysis::Share { error: 0.05, tests: 1, looks: [].into() },
             }),
-            known: None,
-            together: 1,
-            reason: None,
-            marks: Vec::new(),
+            ..Cell::empty("mysql-9.7.4", metric)
         }
     }
 
@@ -212,10 +205,8 @@ mod tests {
             phase: "point-query".into(),
             workload: "point-query".into(),
             group: "point".into(),
-            position: 0,
-            range: None,
             clients: 1,
-            cells: Vec::new(),
+            ..PhaseResult::default()
         }
     }
 

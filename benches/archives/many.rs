@@ -3,7 +3,6 @@
 use model::{
     imported::{ImportHeader, ImportedValue, Source},
     measurement::Measurement,
-    record::SliceState,
     shared::Name,
 };
 use std::{path::Path, sync::Arc, time::Instant};
@@ -31,16 +30,11 @@ pub(super) fn compare(folder: &Path) -> anyhow::Result<()> {
     anyhow::ensure!(counts == [values.len(); 2], "read back are {counts:?} values");
     let design = analysis::Design {
         experiment: "many".into(),
-        question: String::new(),
-        suite: String::new(),
         subjects: subjects
             .iter()
             .map(|label| (label.clone(), (*label != subjects[0]).then(|| subjects[0].clone())))
             .collect(),
-        looks: Vec::new(),
-        margins: Default::default(),
-        phases: Default::default(),
-        hosts: Default::default(),
+        ..analysis::Design::default()
     };
     let comparison = timed("comparison", || {
         let mut observations = analysis::Observations::default();
@@ -82,7 +76,6 @@ fn values(subjects: &[String]) -> Vec<ImportedValue> {
                 values.push(ImportedValue {
                     measurement: Measurement {
                         experiment: "many".into(),
-                        run: "".into(),
                         subject: subject.into(),
                         phase: phase.clone(),
                         workload: phase.clone(),
@@ -91,13 +84,10 @@ fn values(subjects: &[String]) -> Vec<ImportedValue> {
                         range: Some(100),
                         clients: 40,
                         levels: Arc::clone(&levels),
-                        block: 0,
-                        round: 0,
                         metric: (*metric).into(),
                         value,
-                        state: SliceState::Measured,
                         marks: vec!["whole host, load generator included".into()],
-                        piece: None,
+                        ..Measurement::default()
                     },
                     text: format!("{value:.2}"),
                     source: Source {

@@ -160,7 +160,7 @@ const PLANNED: [(&str, &str); 4] = [
 
 fn factors(_: &Arguments) -> anyhow::Result<Lines> {
     let planned = PLANNED.iter().map(|(name, help)| (*name, *help));
-    let of_start = dbms::factor::FACTORS.iter().map(|factor| (factor.name(), factor.help()));
+    let of_start = dbms::factor::FACTORS.iter().map(|factor| (factor.name, factor.help));
     let line = |(name, help): (&str, &str)| vec![name.to_owned(), help.to_owned()];
     Ok(planned.chain(of_start).map(line).collect())
 }
@@ -248,8 +248,8 @@ fn probes(_: &Arguments) -> anyhow::Result<Lines> {
     let probes = probe::source::PROBES.iter();
     Ok(probes
         .map(|probe| {
-            let names: Vec<&str> = probe.counters().iter().map(|counter| counter.name).collect();
-            vec![probe.name().to_owned(), names.join(", ")]
+            let names: Vec<&str> = probe.counters.iter().map(|counter| counter.name).collect();
+            vec![probe.name.to_owned(), names.join(", ")]
         })
         .collect())
 }
@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn every_counter_of_a_metric_is_read_somewhere_and_every_one_of_a_probe_is_used() {
-        let probes = probe::source::PROBES.iter().flat_map(|probe| probe.counters());
+        let probes = probe::source::PROBES.iter().flat_map(|probe| probe.counters);
         let offered: BTreeSet<&str> = probes.map(|counter| counter.name).collect();
         let mut read = offered.clone();
         read.extend(OF_THE_RUNNER);
@@ -427,7 +427,7 @@ mod tests {
 
     #[test]
     fn documents_name_every_factor_and_every_importer() {
-        let factors = dbms::factor::FACTORS.iter().map(|factor| factor.name().to_owned());
+        let factors = dbms::factor::FACTORS.iter().map(|factor| factor.name.to_owned());
         assert_eq!(names_in("FORMAT.md", "| factor | a level is"), factors.collect());
         let importers = archive::import::IMPORTERS.iter().map(|one| one.name.to_owned());
         assert_eq!(names_in("docs/archives.md", "| importers |"), importers.collect());

@@ -201,15 +201,9 @@ mod tests {
     #[test]
     fn the_line_fits_the_servers_own_client() {
         let target = |protocol: &str, endpoint| Target {
-            protocol: protocol.to_owned(),
-            endpoint,
             user: "u".to_owned(),
-            password: model::secret::Secret::default(),
             database: "d".to_owned(),
-            library: None,
-            initial_sql: Vec::new(),
-            extension: None,
-            tls: None,
+            ..Target::of(protocol, endpoint)
         };
         let postgres = target("postgres", Endpoint::Socket("/s/.s.PGSQL.5432".into()));
         assert_eq!(client_line(&postgres, None), "psql -h /s -U u d");

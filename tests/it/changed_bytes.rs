@@ -10,19 +10,6 @@ use std::path::{Path, PathBuf};
 /// Changes in each folder; `DBDYNO_CHANGED_BYTES` asks for another number.
 const CHANGES: u64 = 150;
 
-/// Numbers of a fixed sequence (splitmix64, Steele et al. 2014).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((z ^ (z >> 31)) % bound as u64).unwrap()
-    }
-}
-
 fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
         match entry.path() {
@@ -55,22 +42,23 @@ fn strike(lab: &Lab) {
     files_below(&lab.path("dbdyno-results"), &mut files);
     files.retain(|file| file.file_name().unwrap() != "report.html");
     files.sort();
-    let mut random = Random(7);
+    let mut random = values::SplitMix(7);
+    let mut below = |bound: usize| (random.bits() % bound as u64) as usize;
     let (mut named, mut unused) = (0, 0);
     for _ in 0..changes.unwrap_or(CHANGES) {
-        let file = &files[random.below(files.len())];
+        let file = &files[below(files.len())];
         let whole = std::fs::read(file).unwrap();
         let digits = whole.iter().enumerate().filter(|(_, byte)| byte.is_ascii_digit());
         let digits: Vec<usize> = digits.map(|(at, _)| at).collect();
         let mut changed = whole.clone();
         // Every other change is of a digit, which leaves the file well formed.
-        let at = if digits.is_empty() || random.below(2) == 0 {
-            let at = random.below(whole.len());
-            changed[at] ^= 1 << random.below(8);
+        let at = if digits.is_empty() || below(2) == 0 {
+            let at = below(whole.len());
+            changed[at] ^= 1 << below(8);
             at
         } else {
-            let at = digits[random.below(digits.len())];
-            changed[at] = b'0' + (whole[at] - b'0' + 1 + random.below(9) as u8) % 10;
+            let at = digits[below(digits.len())];
+            changed[at] = b'0' + (whole[at] - b'0' + 1 + below(9) as u8) % 10;
             at
         };
         std::fs::write(file, &changed).unwrap();

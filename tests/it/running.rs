@@ -243,15 +243,9 @@ impl Server {
             _ => (Endpoint::File(self.socket.clone()), "", ""),
         };
         let target = Target {
-            protocol: self.protocol.to_owned(),
-            endpoint,
             user: user.to_owned(),
-            password: model::secret::Secret::default(),
             database: database.to_owned(),
-            library: None,
-            initial_sql: Vec::new(),
-            extension: None,
-            tls: None,
+            ..Target::of(self.protocol, endpoint)
         };
         let exe = Path::new(env!("CARGO_BIN_EXE_dbdyno"));
         let mut driver = Driver::spawn(exe, &Stop::default()).unwrap();

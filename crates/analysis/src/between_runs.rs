@@ -100,20 +100,9 @@ mod tests {
     fn run(value: f64) -> BankedRun {
         BankedRun {
             format: BANK_FORMAT,
-            run: String::new(),
-            started_us: 0,
-            host: HostClass {
-                cpu: String::new(),
-                cpus: 2,
-                kernel: String::new(),
-                virtualization: String::new(),
-                counters: String::new(),
-            },
-            dbdyno: String::new(),
+            host: HostClass { cpus: 2, ..HostClass::default() },
             experiment: "e".to_owned(),
             server: "sqlite".to_owned(),
-            subject: String::new(),
-            note: String::new(),
             block_seconds: 1.0,
             phases: vec![BankedPhase {
                 phase: "p".to_owned(),
@@ -121,6 +110,7 @@ mod tests {
                 log_ratios: BTreeMap::new(),
                 values: [("ops_per_second".to_owned(), value)].into(),
             }],
+            ..BankedRun::default()
         }
     }
 

@@ -236,24 +236,9 @@ impl<'a> Source<'a> {
         metric: &'static Metric,
     ) -> Cell {
         let mut cell = Cell {
-            subject: subject.into(),
             base: base.map(Name::from),
-            factors: Arc::default(),
-            metric,
             margin: self.margins.of(metric),
-            base_value: None,
-            value: None,
-            by_block: Vec::new(),
-            ratio: None,
-            block_ratios: Vec::new(),
-            interval: None,
-            blocks: 0,
-            verdict: Verdict::Invalid,
-            test: None,
-            known: None,
-            together: 1,
-            reason: None,
-            marks: Vec::new(),
+            ..Cell::empty(subject, metric)
         };
         let base_side = base.map(|base| self.side(&phase.phase, base, metric));
         if let Some(Side::Values(values)) = &base_side {

@@ -51,7 +51,7 @@ pub struct Comparison {
 }
 
 /// What one phase found.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct PhaseResult {
     /// Unique name.
     pub phase: String,
@@ -109,6 +109,32 @@ pub struct Cell {
     pub reason: Option<Reason>,
     /// How far the value may be trusted.
     pub marks: Vec<Mark>,
+}
+
+impl Cell {
+    /// A cell of a metric of which nothing is known yet.
+    pub fn empty(subject: impl Into<Name>, metric: &'static Metric) -> Self {
+        Self {
+            subject: subject.into(),
+            base: None,
+            factors: Arc::default(),
+            metric,
+            margin: None,
+            base_value: None,
+            value: None,
+            by_block: Vec::new(),
+            ratio: None,
+            block_ratios: Vec::new(),
+            interval: None,
+            blocks: 0,
+            verdict: Verdict::Invalid,
+            test: None,
+            known: None,
+            together: 1,
+            reason: None,
+            marks: Vec::new(),
+        }
+    }
 }
 
 impl Comparison {

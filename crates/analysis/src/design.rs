@@ -36,7 +36,7 @@ pub struct Design {
 }
 
 /// What the slices of a phase do not say themselves.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct PhaseFacts {
     /// What per-operation metrics divide by.
     pub counts: Counts,
@@ -63,24 +63,6 @@ pub struct PhaseFacts {
     pub written: Option<Written>,
     /// Whether it is a user's own script: how many statements its events have is found out then.
     pub is_script: bool,
-}
-
-impl Default for PhaseFacts {
-    fn default() -> Self {
-        Self {
-            counts: Counts::Operations,
-            scanned_rows: 0.0,
-            writes: false,
-            drains: false,
-            arrival: Arrival::Closed,
-            roles: None,
-            has_pieces: false,
-            slice_seconds: 0.0,
-            is_script: false,
-            committed: None,
-            written: None,
-        }
-    }
 }
 
 impl Design {
@@ -226,43 +208,26 @@ mod tests {
     fn plan(subjects: Vec<Subject>, base: &[&str], baseline: &[&str]) -> Plan {
         Plan {
             format: model::plan::PLAN_FORMAT,
-            hash: String::new(),
             experiment: Experiment {
                 name: "e".into(),
                 suite: "quick".into(),
                 question: "q".into(),
-                design: Kind::Interleaved,
                 blocks: 1,
-                looks: Vec::new(),
-                decide: Default::default(),
-                explain: false,
                 loads: 1,
                 rounds: 1,
                 seed: 1,
                 baseline: baseline.iter().map(|name| ((*name).into(), String::new())).collect(),
-                factors: Vec::new(),
                 tables: 1,
                 rows: 1,
-                age: 0.0,
                 slice_seconds: 1.0,
                 read_seconds: 1.0,
                 write_seconds: 1.0,
-                warmup_seconds: 0.0,
                 at_once: 1,
-                placement: Default::default(),
-                require: Vec::new(),
-                accept: Vec::new(),
-                combine: Default::default(),
-                series: String::new(),
-                note: String::new(),
-                text: String::new(),
+                ..Experiment::default()
             },
             subjects,
             base: base.iter().map(|label| (*label).into()).collect(),
-            schemas: Vec::new(),
-            phases: Vec::new(),
-            blocks: Vec::new(),
-            estimate: Default::default(),
+            ..Plan::default()
         }
     }
 
@@ -273,28 +238,12 @@ mod tests {
             plan.experiment.design = design;
             let script = Script {
                 workload: "churn".into(),
-                source: String::new(),
-                schema: String::new(),
                 counts: Counts::Rows,
                 roles: vec![Role { name: "insert".into(), end, ..Role::default() }],
-                deviations: Vec::new(),
-                lua: None,
-                coded: None,
+                ..Script::default()
             };
-            plan.phases = vec![Phase {
-                name: "l.i1".into(),
-                script,
-                group: String::new(),
-                range: None,
-                clients: 1,
-                parameters: Default::default(),
-                mode: None,
-                arrival: Arrival::Closed,
-                seconds: 0.0,
-                kind,
-                levels: Default::default(),
-                settle: None,
-            }];
+            plan.phases =
+                vec![Phase { name: "l.i1".into(), script, clients: 1, kind, ..Phase::default() }];
             assert_eq!(Design::of(&plan).facts("l.i1").has_pieces, expected, "{kind:?}");
         };
         let rows = End::Rows(10);
@@ -312,13 +261,9 @@ mod tests {
             let ops = vec![Op::plain("o", vec![statement])];
             let script = Script {
                 workload: "w".into(),
-                source: String::new(),
-                schema: String::new(),
                 counts: Counts::Rows,
                 roles: vec![Role { ops, ..Role::default() }],
-                deviations: Vec::new(),
-                lua: None,
-                coded: None,
+                ..Script::default()
             };
             assert_eq!(searches(&script), expected, "{index:?}");
         };
@@ -331,9 +276,6 @@ mod tests {
     fn neighbors_of_one_base_follow_each_other() {
         let of = |label: &str, base: Option<&str>| (label.to_owned(), base.map(str::to_owned));
         let design = Design {
-            experiment: String::new(),
-            question: String::new(),
-            suite: String::new(),
             subjects: vec![
                 of("5.6.a", Some("5.7.a")),
                 of("5.6.b", None),
@@ -342,10 +284,7 @@ mod tests {
                 of("8.0.a", Some("5.7.a")),
                 of("8.0.b", Some("5.6.b")),
             ],
-            looks: Vec::new(),
-            margins: Default::default(),
-            phases: BTreeMap::new(),
-            hosts: BTreeMap::new(),
+            ..Design::default()
         };
         let bases = design.consecutive().subjects.into_iter().map(|(_, base)| base);
         let wanted = [None, None, Some("5.6.a"), Some("5.6.b"), Some("5.7.a"), Some("5.7.b")];

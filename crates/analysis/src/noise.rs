@@ -182,19 +182,9 @@ mod tests {
         BankedRun {
             format: BANK_FORMAT,
             run: "r".to_owned(),
-            started_us: 0,
-            host: HostClass {
-                cpu: String::new(),
-                cpus: 2,
-                kernel: String::new(),
-                virtualization: String::new(),
-                counters: "none".to_owned(),
-            },
-            dbdyno: String::new(),
-            experiment: String::new(),
+            host: HostClass { cpus: 2, counters: "none".to_owned(), ..HostClass::default() },
             server: server.to_owned(),
             subject: server.to_owned(),
-            note: String::new(),
             block_seconds: 1.0,
             phases: vec![BankedPhase {
                 phase: "p".to_owned(),
@@ -202,6 +192,7 @@ mod tests {
                 log_ratios: [("ops_per_second".to_owned(), logs.to_vec())].into(),
                 values: BTreeMap::new(),
             }],
+            ..BankedRun::default()
         }
     }
 

@@ -154,33 +154,19 @@ mod tests {
     /// A phase of one subject at 1000 rows/s, with these values of its blocks.
     fn phase(metrics: &[(&str, &[f64])]) -> PhaseResult {
         let cell = |(name, values): &(&str, &[f64])| Cell {
-            subject: "s".into(),
-            base: None,
-            factors: Default::default(),
-            metric: metric(name).unwrap(),
-            margin: None,
-            base_value: None,
             value: Some(values.iter().sum::<f64>() / values.len() as f64),
             by_block: values.iter().map(|value| Some(*value)).collect(),
-            ratio: None,
-            block_ratios: Vec::new(),
-            interval: None,
             blocks: values.len() as u32,
             verdict: Verdict::Base,
-            test: None,
-            known: None,
-            together: 1,
-            reason: None,
-            marks: Vec::new(),
+            ..Cell::empty("s", metric(name).unwrap())
         };
         PhaseResult {
             phase: "qr1000".into(),
             workload: "ibench-range".into(),
             group: "range".into(),
-            position: 0,
-            range: None,
             clients: 1,
             cells: metrics.iter().map(cell).collect(),
+            ..PhaseResult::default()
         }
     }
 

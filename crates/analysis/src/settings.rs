@@ -118,22 +118,9 @@ pub(crate) mod tests {
     pub(crate) fn header(subject: &str, settings: &[(&str, &str)]) -> TrialHeader {
         TrialHeader {
             format: 1,
-            trial: String::new(),
-            run: String::new(),
-            experiment: String::new(),
-            plan: String::new(),
-            block: 0,
             subject: subject.into(),
-            server_version: String::new(),
-            binary_sha256: String::new(),
-            configuration: String::new(),
             settings: settings.iter().map(|(n, v)| ((*n).into(), (*v).into())).collect(),
-            ignored_settings: Vec::new(),
-            seed: 0,
-            foreground: String::new(),
-            provenance: Default::default(),
-            round_trip_us: None,
-            agent: None,
+            ..TrialHeader::default()
         }
     }
 

@@ -5,25 +5,17 @@ use model::margins::Margins;
 
 /// A cell of the subject `new` against `old`, of one block.
 pub(crate) fn cell(name: &str, base: f64, value: f64) -> Cell {
+    let metric = metric(name).unwrap();
     Cell {
-        subject: "new".into(),
         base: Some("old".into()),
-        factors: Default::default(),
-        metric: metric(name).unwrap(),
-        margin: Margins::default().of(metric(name).unwrap()),
+        margin: Margins::default().of(metric),
         base_value: Some(base),
         value: Some(value),
         by_block: vec![Some(value)],
         ratio: Some(value / base),
-        block_ratios: Vec::new(),
-        interval: None,
         blocks: 1,
         verdict: Verdict::Unreplicated,
-        test: None,
-        known: None,
-        together: 1,
-        reason: None,
-        marks: Vec::new(),
+        ..Cell::empty("new", metric)
     }
 }
 
@@ -33,10 +25,8 @@ pub(crate) fn phase(name: &str) -> PhaseResult {
         phase: name.to_owned(),
         workload: name.to_owned(),
         group: "point".to_owned(),
-        position: 0,
-        range: None,
         clients: 1,
-        cells: Vec::new(),
+        ..PhaseResult::default()
     }
 }
 

@@ -125,17 +125,7 @@ mod tests {
     }
 
     fn table(columns: Vec<Column>) -> Table {
-        Table {
-            name: "t{n}".into(),
-            copies: 2,
-            rows: 10,
-            create: BTreeMap::new(),
-            columns,
-            coded: None,
-            indexes: BTreeMap::new(),
-            finish: BTreeMap::new(),
-            warm: BTreeMap::new(),
-        }
+        Table { name: "t{n}".into(), copies: 2, rows: 10, columns, ..Table::default() }
     }
 
     fn writing(effect: Effect, repeat: u64) -> Statement {
@@ -149,13 +139,9 @@ mod tests {
     fn script(ops: Vec<Op>) -> Script {
         Script {
             workload: "w".into(),
-            source: String::new(),
             schema: "s".into(),
-            counts: model::workload::Counts::Operations,
             roles: vec![Role { ops, ..Role::default() }],
-            deviations: Vec::new(),
-            coded: None,
-            lua: None,
+            ..Script::default()
         }
     }
 

@@ -211,19 +211,14 @@ fn stretch(operations: &str, words: &[&str]) -> Result<(), Error> {
     };
     let clients: u32 = rest.first().unwrap_or(&"1").parse().map_err(Error::other)?;
     let operations: u64 = operations.parse().map_err(Error::other)?;
+    let endpoint = match *protocol {
+        "null" => Endpoint::Nowhere,
+        _ => Endpoint::Socket((*socket).into()),
+    };
     let target = Target {
-        protocol: (*protocol).to_owned(),
-        endpoint: match *protocol {
-            "null" => Endpoint::Nowhere,
-            _ => Endpoint::Socket((*socket).into()),
-        },
         user: (*user).to_owned(),
-        password: model::secret::Secret::default(),
         database: (*database).to_owned(),
-        library: None,
-        initial_sql: Vec::new(),
-        extension: None,
-        tls: None,
+        ..Target::of(protocol, endpoint)
     };
     let mut engine = Engine::connect(&target, clients).map_err(Error::other)?;
     let uniform = format!(r#"{{"uniform": {{"low": 1, "high": {ROWS}}}}}"#);

@@ -250,7 +250,7 @@ mod tests {
     fn lists_are_executed_apart_and_each_ends_with_its_first_refusal() {
         let folder = tempfile::tempdir().unwrap();
         let endpoint = model::drive::Endpoint::File(folder.path().join("db"));
-        let target = Target { protocol: "sqlite".to_owned(), endpoint, ..Target::null() };
+        let target = Target::of("sqlite", endpoint);
         let list =
             |words: &[&str]| -> Vec<String> { words.iter().map(|sql| (*sql).to_owned()).collect() };
         let good = list(&["CREATE TABLE a (x)", "INSERT INTO a VALUES (1)"]);
@@ -274,7 +274,7 @@ mod tests {
     fn counters_go_on_where_others_connect() {
         let folder = tempfile::tempdir().unwrap();
         let endpoint = model::drive::Endpoint::File(folder.path().join("db"));
-        let target = Target { protocol: "sqlite".to_owned(), endpoint, ..Target::null() };
+        let target = Target::of("sqlite", endpoint);
         let connect = |clients| Command::Connect { target: target.clone(), clients };
         let query = |sql: &str| Command::Query { sql: sql.to_owned() };
         let first = model::script::Value::Sequence { first: 1 };

@@ -5,8 +5,7 @@ use model::drive::{Assignment, Stretch, StretchEnd};
 use model::expression::Expression;
 use model::schema::{Schema, Table};
 use model::script::{Arg, Bounds, Effect, End, Expect, Op, Role, Script, Statement, Value};
-use model::workload::{Arrival, Class, Counts, Mode, Spacing};
-use std::collections::BTreeMap;
+use model::workload::{Arrival, Class, Mode, Spacing};
 use std::fmt::Debug;
 use values::generator::Uniform;
 
@@ -57,27 +56,13 @@ pub(crate) fn op(name: &str, statements: Vec<Statement>) -> Op {
 
 /// A workload named `w` over `tables` copies of a table `t{n}` of 1000 rows.
 pub(crate) fn assignment(ops: Vec<Op>, tables: u64) -> Assignment {
-    let table = Table {
-        name: "t{n}".to_owned(),
-        copies: tables,
-        rows: 1000,
-        create: BTreeMap::new(),
-        columns: Vec::new(),
-        indexes: BTreeMap::new(),
-        finish: BTreeMap::new(),
-        warm: BTreeMap::new(),
-        coded: None,
-    };
+    let table = Table { name: "t{n}".to_owned(), copies: tables, rows: 1000, ..Table::default() };
     Assignment {
         script: Script {
             workload: "w".to_owned(),
-            source: String::new(),
             schema: "s".to_owned(),
-            counts: Counts::Operations,
             roles: vec![Role { ops, ..Role::default() }],
-            deviations: Vec::new(),
-            lua: None,
-            coded: None,
+            ..Script::default()
         },
         schema: Schema { name: "s".to_owned(), tables: vec![table], ..Schema::default() },
         mode: None,

@@ -63,7 +63,7 @@ mod tests {
     fn a_file_has_one_writer_at_a_time() {
         let folder = tempfile::tempdir().unwrap();
         let endpoint = Endpoint::File(folder.path().join("db"));
-        let target = Target { protocol: "sqlite".to_owned(), endpoint, ..Target::null() };
+        let target = Target::of("sqlite", endpoint);
         let writers = AtomicU32::new(0);
         let others = each(&target, &[1, 2, 3], |_, _| {
             let others = writers.fetch_add(1, SeqCst);

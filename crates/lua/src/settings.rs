@@ -241,12 +241,10 @@ impl Settings {
         let own = |name: &str| options.text(&format!("{prefix}_{name}")).to_owned();
         let protocol = if driver == Driver::Mysql { "mysql" } else { "postgres" };
         Ok(Target {
-            protocol: protocol.to_owned(),
-            endpoint,
             user: own("user"),
             password: Secret::new(own("password")),
             database: own("db"),
-            ..Target::null()
+            ..Target::of(protocol, endpoint)
         })
     }
 }

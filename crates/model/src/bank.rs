@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub const BANK_FORMAT: u32 = 1;
 
 /// What hosts have in common whose noise is taken for the same.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostClass {
     /// CPU model.
     pub cpu: String,
@@ -36,7 +36,7 @@ impl HostClass {
 }
 
 /// One build measured against itself in one run: a line of a bank.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct BankedRun {
     /// Version of the format.
     pub format: u32,
@@ -63,7 +63,7 @@ pub struct BankedRun {
 }
 
 /// The blocks of one phase.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct BankedPhase {
     /// Unique name in the run.
     pub phase: String,

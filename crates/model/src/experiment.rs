@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub const FEWEST_BLOCKS: u32 = 4;
 
 /// A checked experiment file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
     /// Name: the file's stem.
     pub name: String,
@@ -134,10 +134,11 @@ impl Combine {
 }
 
 /// How slices of the subjects follow each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Design {
     /// All servers up, idle ones frozen; slices of fixed work in balanced order, block after block.
+    #[default]
     Interleaved,
     /// One server at a time, or a few, by duration.
     Classic,

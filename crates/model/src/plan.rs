@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub const PLAN_FORMAT: u32 = 2;
 
 /// A resolved experiment: everything that a run needs, and nothing else.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// Version of this format.
     pub format: u32,
@@ -83,7 +83,7 @@ impl Plan {
 
 /// One measured phase: a workload with its parameters, in one cell of the factors that need no
 /// restart.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Phase {
     /// Unique name in the plan: workload, `.pre` or a range where the suite says so, clients if
     /// several.
@@ -155,10 +155,11 @@ pub struct Settle {
 }
 
 /// What a phase is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseKind {
     /// A row of the tables.
+    #[default]
     Measure,
     /// Runs, and is not reported.
     Warmup,

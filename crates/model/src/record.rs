@@ -75,7 +75,7 @@ pub enum SliceState {
 }
 
 /// The head of a trial: `trial.toml`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrialHeader {
     /// Version of the format.
     pub format: u32,

@@ -40,7 +40,7 @@ pub struct Check {
 }
 
 /// One table, or equal numbered copies of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Table {
     /// Name with `{n}` for the copy's number, from 1.
     pub name: String,

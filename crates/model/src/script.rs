@@ -20,7 +20,7 @@ pub use op::{Op, Pauses};
 pub use value::Value;
 
 /// A workload with the parameters of a phase.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Script {
     /// Name of the workload: its file's stem.
     pub workload: String,

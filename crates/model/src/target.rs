@@ -74,11 +74,11 @@ pub struct Encryption {
 }
 
 impl Target {
-    /// No server at all: the null client, by which the load engine measures itself.
-    pub fn null() -> Self {
+    /// What listens at an address, and asks for no name and no database.
+    pub fn of(protocol: &str, endpoint: Endpoint) -> Self {
         Self {
-            protocol: "null".to_owned(),
-            endpoint: Endpoint::Nowhere,
+            protocol: protocol.to_owned(),
+            endpoint,
             user: String::new(),
             password: Secret::default(),
             database: String::new(),
@@ -87,6 +87,11 @@ impl Target {
             extension: None,
             tls: None,
         }
+    }
+
+    /// No server at all: the null client, by which the load engine measures itself.
+    pub fn null() -> Self {
+        Self::of("null", Endpoint::Nowhere)
     }
 }
 

@@ -9,10 +9,11 @@ mod arrival;
 pub use arrival::{Arrival, Spacing};
 
 /// The denominator of every per-operation metric of a workload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Counts {
     /// Executions of an `[[op]]`: a transaction counts once.
+    #[default]
     Operations,
     /// Statements, BEGIN and COMMIT included: the published definition of sysbench's QPS.
     Statements,

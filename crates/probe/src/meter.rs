@@ -44,7 +44,7 @@ impl Meter {
     fn open_for(target: &Target, purpose: Purpose) -> Result<Self, Error> {
         let mut meter = Self { readers: Vec::new(), absent: Vec::new() };
         for probe in PROBES {
-            match probe.open(target, purpose) {
+            match (probe.open)(target, purpose) {
                 Ok(reader) => meter.readers.extend(reader),
                 Err(Error::Absent(mark)) => meter.absent.push(mark),
                 Err(error) => return Err(error),

@@ -185,7 +185,7 @@ pub fn render(report: &Report, format: &str) -> Result<String, Error> {
 /// The report in the format with this name. Fails for an unknown name.
 pub fn rendered(report: &Report, format: &str) -> Result<Rendered, Error> {
     let format = known_format(format)?;
-    Ok(Rendered::of(report, format, &format.page.document(report)))
+    Ok(Rendered::of(report, format, &(format.page.document)(report)))
 }
 
 /// The summary tables of the Insert Benchmark in a style of [`analysis::style::STYLES`] and a

@@ -293,5 +293,5 @@ fn every_file_of_a_seam_is_in_its_table() {
     };
     check("format", FORMATS.iter().map(|format| format.name).collect());
     check("section", report::section::SECTIONS.iter().map(|section| section.name).collect());
-    check("page", report::page::PAGES.iter().map(|page| page.name()).collect());
+    check("page", report::page::PAGES.iter().map(|page| page.name).collect());
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use analysis::{Design, Observations, compare};
-use model::{measurement::Measurement, record::SliceState};
+use model::measurement::Measurement;
 use report::{Report, render_insert_benchmark};
 
 /// Phase, metric, and the values of two variants.
@@ -50,18 +50,12 @@ fn report_of(blocks: &[f64]) -> Report {
             subject: subject.into(),
             phase: phase.into(),
             workload: phase.into(),
-            group: "".into(),
             position: u32::try_from(phases.iter().position(|p| *p == phase).unwrap()).unwrap(),
-            range: None,
             clients: 4,
-            levels: Default::default(),
             block,
-            round: 0,
             metric: metric.into(),
             value,
-            state: SliceState::Measured,
-            marks: Vec::new(),
-            piece: None,
+            ..Measurement::default()
         });
     }
     let design = Design {
@@ -69,10 +63,7 @@ fn report_of(blocks: &[f64]) -> Report {
         question: "Is b slower?".into(),
         suite: "insert_benchmark".into(),
         subjects: vec![("a-1".into(), None), ("b-2".into(), Some("a-1".into()))],
-        looks: Vec::new(),
-        margins: Default::default(),
-        phases: Default::default(),
-        hosts: Default::default(),
+        ..Design::default()
     };
     Report { comparisons: vec![compare(&observations, &design)], ..Report::default() }
 }

@@ -6,7 +6,6 @@ use analysis::{Design, Observations, compare};
 use model::{
     mark::{Mark, Miss, Rate, Why},
     measurement::Measurement,
-    record::SliceState,
 };
 use report::{Report, render};
 
@@ -37,17 +36,11 @@ fn report(missed: &str) -> Report {
                 phase: "qp1000".into(),
                 workload: "qp1000".into(),
                 group: "point".into(),
-                position: 0,
-                range: None,
                 clients: 4,
-                levels: Default::default(),
-                block: 0,
-                round: 0,
                 metric: metric.into(),
                 value,
-                state: SliceState::Measured,
                 marks: (subject == missed).then(mark).into_iter().collect(),
-                piece: None,
+                ..Measurement::default()
             });
         }
     }
@@ -56,10 +49,7 @@ fn report(missed: &str) -> Report {
         question: "Is it slower?".into(),
         suite: "ib".into(),
         subjects: vec![("old".into(), None), ("new".into(), Some("old".into()))],
-        looks: Vec::new(),
-        margins: Default::default(),
-        phases: Default::default(),
-        hosts: Default::default(),
+        ..Design::default()
     };
     Report { comparisons: vec![compare(&observations, &design)], ..Report::default() }
 }

@@ -1,24 +1,14 @@
 //! Values for unit tests.
 
 use model::{
-    Levels, Parameters,
     plan::{Phase, PhaseKind},
     script::{Arg, Op, Role, Script, Statement, Value},
-    workload::{Arrival, Class, Counts},
+    workload::Class,
 };
 
 /// A script of one role without operations.
 pub(crate) fn script() -> Script {
-    Script {
-        workload: "w".into(),
-        source: String::new(),
-        schema: String::new(),
-        counts: Counts::Operations,
-        roles: vec![Role::default()],
-        deviations: Vec::new(),
-        lua: None,
-        coded: None,
-    }
+    Script { workload: "w".into(), roles: vec![Role::default()], ..Script::default() }
 }
 
 /// An operation without transaction.
@@ -31,16 +21,10 @@ pub(crate) fn phase(kind: PhaseKind) -> Phase {
     Phase {
         name: "qr".into(),
         script: script(),
-        group: String::new(),
-        range: None,
         clients: 1,
-        parameters: Parameters::new(),
-        arrival: Arrival::Closed,
-        mode: None,
         seconds: 1.0,
         kind,
-        levels: Levels::new(),
-        settle: None,
+        ..Phase::default()
     }
 }
 

@@ -90,18 +90,8 @@ fn record(dir: &Path, info: &RunInfo, subject: &str, values: &[&ImportedValue]) 
         run: info.id.clone(),
         experiment: info.experiment.clone(),
         plan: info.plan.clone(),
-        block: 0,
         subject: subject.to_owned(),
-        server_version: String::new(),
-        binary_sha256: String::new(),
-        configuration: String::new(),
-        settings: BTreeMap::new(),
-        ignored_settings: Vec::new(),
-        seed: 0,
-        foreground: String::new(),
-        provenance: Default::default(),
-        round_trip_us: None,
-        agent: None,
+        ..TrialHeader::default()
     };
     layout::write_toml(&dir.join(layout::ENVIRONMENT), &Environment::default())?;
     layout::write_toml(&dir.join(layout::TRIAL), &header)?;

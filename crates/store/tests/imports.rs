@@ -5,7 +5,6 @@
 use model::{
     imported::{ImportHeader, ImportedValue, Source},
     measurement::Measurement,
-    record::SliceState,
 };
 use std::sync::Arc;
 use store::{Results, Selection};
@@ -14,7 +13,6 @@ fn value(subject: &str, metric: &str, value: f64) -> ImportedValue {
     ImportedValue {
         measurement: Measurement {
             experiment: "nov".into(),
-            run: "".into(),
             subject: subject.into(),
             phase: "scan".into(),
             workload: "scan".into(),
@@ -23,13 +21,10 @@ fn value(subject: &str, metric: &str, value: f64) -> ImportedValue {
             range: Some(100),
             clients: 1,
             levels: Arc::new([("pk".to_owned(), "1".to_owned())].into()),
-            block: 0,
-            round: 0,
             metric: metric.into(),
             value,
-            state: SliceState::Measured,
             marks: vec!["a bias".into()],
-            piece: None,
+            ..Measurement::default()
         },
         text: "0.000510".into(),
         source: Source { file: "nov/x/sb.met".into(), line: 6 },

@@ -12,5 +12,5 @@ pub mod generator;
 pub mod random;
 pub mod vector_file;
 
-pub use random::Random;
+pub use random::{Random, SplitMix};
 pub use vector_file::VectorFile;

@@ -9,9 +9,9 @@ pub struct Random {
 impl Random {
     /// The stream number `stream` under `seed`; streams of one seed are independent.
     pub fn new(seed: u64, stream: u64) -> Self {
-        let mut mixer = Mixer(seed);
-        let mut mixer = Mixer(mixer.next() ^ stream.wrapping_mul(0xD1B5_4A32_D192_ED03));
-        Self { state: [mixer.next(), mixer.next(), mixer.next(), mixer.next()] }
+        let mut mixer = SplitMix(seed);
+        let mut mixer = SplitMix(mixer.bits() ^ stream.wrapping_mul(0xD1B5_4A32_D192_ED03));
+        Self { state: [mixer.bits(), mixer.bits(), mixer.bits(), mixer.bits()] }
     }
 
     /// The next 64 bits.
@@ -49,15 +49,28 @@ impl Random {
     }
 }
 
-/// SplitMix64 (Steele, Lea and Flood 2014): makes well-mixed states from seeds such as 0, 1, 2.
-struct Mixer(u64);
+/// SplitMix64 (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators"): makes
+/// well-mixed states from seeds such as 0, 1, 2.
+#[derive(Debug, Clone)]
+pub struct SplitMix(pub u64);
 
-impl Mixer {
-    fn next(&mut self) -> u64 {
+impl SplitMix {
+    /// The next 64 bits.
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         mixed ^ (mixed >> 31)
+    }
+
+    /// Above 0 and below 1.
+    pub fn uniform(&mut self) -> f64 {
+        ((self.bits() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    }
+
+    /// Normal, with mean 0 and deviation 1 (Box and Muller 1958).
+    pub fn normal(&mut self) -> f64 {
+        (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
     }
 }
 
@@ -72,6 +85,14 @@ mod tests {
         let mut random = Random { state: [1, 2, 3, 4] };
         let first: Vec<u64> = (0..4).map(|_| random.bits()).collect();
         assert_eq!(first, [41_943_041, 58_720_359, 3_588_806_011_781_223, 3_591_011_842_654_386]);
+    }
+
+    #[test]
+    fn the_seed_mixer_follows_its_published_definition() {
+        // First values of SplitMix64 with seed 1234567, as published with the generator.
+        let mut random = SplitMix(1_234_567);
+        assert_eq!(random.bits(), 6_457_827_717_110_365_317);
+        assert_eq!(random.bits(), 3_203_168_211_198_807_973);
     }
 
     #[test]

@@ -3,9 +3,6 @@
 use super::Rule;
 use crate::repository::{File, Repository};
 
-/// Sizes of files.
-pub(super) struct Blobs;
-
 /// Bytes of a file, at most.
 const BYTES: u64 = 200_000;
 
@@ -18,18 +15,15 @@ fn limit(path: &str) -> u64 {
     if is_report { REPORT } else { BYTES }
 }
 
-impl Rule for Blobs {
-    fn name(&self) -> &'static str {
-        "blobs"
-    }
+/// Sizes of files.
+pub(super) const RULE: Rule = Rule { name: "blobs", check };
 
-    fn check(&self, repository: &Repository) -> Vec<String> {
-        let large = repository.files().iter().filter(|file| file.bytes > limit(&file.path));
-        let said = |file: &File| {
-            format!("{} has {} bytes, at most {}", file.path, file.bytes, limit(&file.path))
-        };
-        large.map(said).collect()
-    }
+fn check(repository: &Repository) -> Vec<String> {
+    let large = repository.files().iter().filter(|file| file.bytes > limit(&file.path));
+    let said = |file: &File| {
+        format!("{} has {} bytes, at most {}", file.path, file.bytes, limit(&file.path))
+    };
+    large.map(said).collect()
 }
 
 #[cfg(test)]
@@ -41,10 +35,10 @@ mod tests {
         let (small, large) = ("x".repeat(200_000), "x".repeat(200_001));
         let report = "docs/examples/one.html";
         let findings =
-            Blobs.check(&Repository::of(&[("a", &small), ("b", &large), (report, &large)]));
+            super::check(&Repository::of(&[("a", &small), ("b", &large), (report, &large)]));
         assert_eq!(findings, ["b has 200001 bytes, at most 200000"]);
         let huge = "x".repeat(2_000_001);
-        let findings = Blobs.check(&Repository::of(&[(report, &huge)]));
+        let findings = super::check(&Repository::of(&[(report, &huge)]));
         assert_eq!(findings, [format!("{report} has 2000001 bytes, at most 2000000")]);
     }
 }

@@ -5,20 +5,14 @@ use crate::repository::Repository;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Imports between the folders of a crate.
-pub(super) struct Cycles;
+pub(super) const RULE: Rule = Rule { name: "cycles", check };
 
-impl Rule for Cycles {
-    fn name(&self) -> &'static str {
-        "cycles"
-    }
-
-    fn check(&self, repository: &Repository) -> Vec<String> {
-        let crates = crates(repository);
-        let of = |(name, modules): (&&str, &Modules<'_>)| -> Vec<String> {
-            cycles(modules).iter().map(|cycle| finding(name, cycle)).collect()
-        };
-        crates.iter().flat_map(of).collect()
-    }
+fn check(repository: &Repository) -> Vec<String> {
+    let crates = crates(repository);
+    let of = |(name, modules): (&&str, &Modules<'_>)| -> Vec<String> {
+        cycles(modules).iter().map(|cycle| finding(name, cycle)).collect()
+    };
+    crates.iter().flat_map(of).collect()
 }
 
 fn finding(name: &str, cycle: &[&str]) -> String {
@@ -166,7 +160,7 @@ mod tests {
 
     fn check(files: &[(&str, &str)], expected: &[&str]) {
         let files: Vec<_> = std::iter::once(ROOT).chain(files.iter().copied()).collect();
-        let found = Cycles.check(&Repository::of(&files));
+        let found = super::check(&Repository::of(&files));
         let ways = found.iter().map(|one| {
             let way = one.split_once("other: ").unwrap().1;
             way.rsplit_once(':').unwrap().0.replace('`', "")
@@ -208,7 +202,7 @@ mod tests {
                 (path("b/deep.rs"), "use crate::a;"),
             ];
             let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
-            let found = Cycles.check(&Repository::of(&files));
+            let found = super::check(&Repository::of(&files));
             assert_eq!(found.len(), 1, "{name}: {found:?}");
         }
     }

@@ -4,28 +4,21 @@ use super::Rule;
 use crate::repository::Repository;
 
 /// Reasons and places of dependencies.
-pub(super) struct Dependencies;
+pub(super) const RULE: Rule = Rule { name: "dependencies", check };
 
-impl Rule for Dependencies {
-    fn name(&self) -> &'static str {
-        "dependencies"
+fn check(repository: &Repository) -> Vec<String> {
+    let root = repository.ending("Cargo.toml").filter(|file| file.path == "Cargo.toml");
+    let mut findings: Vec<String> = root.flat_map(|file| without_reason(&file.text)).collect();
+    for file in repository.ending("/Cargo.toml") {
+        let lines = section_lines(&file.text, |name| name.ends_with("dependencies"));
+        let own = lines.filter(|(_, line)| is_entry(line) && !line.contains("workspace = true"));
+        findings.extend(own.map(|(number, line)| {
+            let name = line.split([' ', '.', '=']).next().unwrap_or_default();
+            let path = &file.path;
+            format!("{path}:{number} `{name}` has a version of its own: use the workspace's")
+        }));
     }
-
-    fn check(&self, repository: &Repository) -> Vec<String> {
-        let root = repository.ending("Cargo.toml").filter(|file| file.path == "Cargo.toml");
-        let mut findings: Vec<String> = root.flat_map(|file| without_reason(&file.text)).collect();
-        for file in repository.ending("/Cargo.toml") {
-            let lines = section_lines(&file.text, |name| name.ends_with("dependencies"));
-            let own =
-                lines.filter(|(_, line)| is_entry(line) && !line.contains("workspace = true"));
-            findings.extend(own.map(|(number, line)| {
-                let name = line.split([' ', '.', '=']).next().unwrap_or_default();
-                let path = &file.path;
-                format!("{path}:{number} `{name}` has a version of its own: use the workspace's")
-            }));
-        }
-        findings
-    }
+    findings
 }
 
 /// The workspace's dependencies on others without a comment above their block of lines.
@@ -75,14 +68,14 @@ mod tests {
         let text = "[workspace.dependencies]\nmodel = { path = \"crates/model\" }\n\n# Why.\n\
                     a = \"1\"\nb = \"1\"\n\nc = \"1\"\n[profile.dev]\nd = 1\n";
         let expected = "Cargo.toml:8 `c` has no comment above it that says what it is for";
-        assert_eq!(Dependencies.check(&Repository::of(&[("Cargo.toml", text)])), [expected]);
+        assert_eq!(super::check(&Repository::of(&[("Cargo.toml", text)])), [expected]);
     }
 
     #[test]
     fn versions_stand_in_the_workspace() {
         let text = "[package]\nversion = \"1\"\n[dependencies]\na.workspace = true\nb = \"1\"\n\
                     [dev-dependencies]\nc = { workspace = true, features = [\"x\"] }\n";
-        let findings = Dependencies.check(&Repository::of(&[("crates/x/Cargo.toml", text)]));
+        let findings = super::check(&Repository::of(&[("crates/x/Cargo.toml", text)]));
         let expected = "crates/x/Cargo.toml:5 `b` has a version of its own: use the workspace's";
         assert_eq!(findings, [expected]);
     }

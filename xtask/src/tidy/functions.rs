@@ -8,23 +8,17 @@ use syn::{
     spanned::Spanned, visit,
 };
 
-/// Sizes and signatures of functions.
-pub(super) struct Functions;
-
 /// Lines of a function, with its signature.
 const LINES: usize = 70;
 
 /// Parameters of a function, `self` included.
 const PARAMETERS: usize = 5;
 
-impl Rule for Functions {
-    fn name(&self) -> &'static str {
-        "functions"
-    }
+/// Sizes and signatures of functions.
+pub(super) const RULE: Rule = Rule { name: "functions", check };
 
-    fn check(&self, repository: &Repository) -> Vec<String> {
-        repository.ending(".rs").flat_map(check_file).collect()
-    }
+fn check(repository: &Repository) -> Vec<String> {
+    repository.ending(".rs").flat_map(check_file).collect()
 }
 
 fn check_file(file: &File) -> Vec<String> {
@@ -123,7 +117,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &[&str]) {
-        assert_eq!(Functions.check(&Repository::of(&[("a.rs", text)])), expected, "{text}");
+        assert_eq!(super::check(&Repository::of(&[("a.rs", text)])), expected, "{text}");
     }
 
     #[test]

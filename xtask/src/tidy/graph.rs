@@ -6,9 +6,6 @@ use anyhow::{Context, ensure};
 use serde_json::Value;
 use std::{path::Path, process::Command};
 
-/// The graph of our own crates.
-pub(super) struct Graph;
-
 /// Each crate and those of ours that it may use. The root package, the command line, may use all.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("dbdyno-values", &[]),
@@ -32,16 +29,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
 
 const COMMAND_LINE: &str = "dbdyno";
 
-impl Rule for Graph {
-    fn name(&self) -> &'static str {
-        "graph"
-    }
+/// The graph of our own crates.
+pub(super) const RULE: Rule = Rule { name: "graph", check };
 
-    fn check(&self, repository: &Repository) -> Vec<String> {
-        match edges(repository.root()) {
-            Ok(edges) => edges.iter().filter_map(|(from, to)| wrong(from, to)).collect(),
-            Err(error) => vec![format!("Cargo.toml cannot be read by `cargo metadata`: {error:#}")],
-        }
+fn check(repository: &Repository) -> Vec<String> {
+    match edges(repository.root()) {
+        Ok(edges) => edges.iter().filter_map(|(from, to)| wrong(from, to)).collect(),
+        Err(error) => vec![format!("Cargo.toml cannot be read by `cargo metadata`: {error:#}")],
     }
 }
 

@@ -3,23 +3,17 @@
 use super::Rule;
 use crate::repository::{File, Repository};
 
-/// Lengths of lines and files.
-pub(super) struct Length;
-
 /// Columns of a line of Rust.
 const COLUMNS: usize = 100;
 
 /// Lines of a file of Rust, without its tests at the end.
 const LINES: usize = 500;
 
-impl Rule for Length {
-    fn name(&self) -> &'static str {
-        "length"
-    }
+/// Lengths of lines and files.
+pub(super) const RULE: Rule = Rule { name: "length", check };
 
-    fn check(&self, repository: &Repository) -> Vec<String> {
-        repository.ending(".rs").flat_map(|file| wide(file).chain(long(file))).collect()
-    }
+fn check(repository: &Repository) -> Vec<String> {
+    repository.ending(".rs").flat_map(|file| wide(file).chain(long(file))).collect()
 }
 
 fn wide(file: &File) -> impl Iterator<Item = String> {
@@ -54,7 +48,7 @@ mod tests {
         let line = |columns: usize| "x".repeat(columns);
         let body = |lines: usize| "x\n".repeat(lines);
         let check = |text: &str, expected: &[&str]| {
-            assert_eq!(Length.check(&Repository::of(&[("a.rs", text)])), expected);
+            assert_eq!(super::check(&Repository::of(&[("a.rs", text)])), expected);
         };
         check(&line(100), &[]);
         check(&format!("{}\n{}", line(3), line(101)), &["a.rs:2 has 101 columns, at most 100"]);

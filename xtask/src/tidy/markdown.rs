@@ -4,16 +4,10 @@ use super::Rule;
 use crate::repository::{File, Repository};
 
 /// Titles of documents.
-pub(super) struct Markdown;
+pub(super) const RULE: Rule = Rule { name: "markdown", check };
 
-impl Rule for Markdown {
-    fn name(&self) -> &'static str {
-        "markdown"
-    }
-
-    fn check(&self, repository: &Repository) -> Vec<String> {
-        repository.ending(".md").filter_map(check_file).collect()
-    }
+fn check(repository: &Repository) -> Vec<String> {
+    repository.ending(".md").filter_map(check_file).collect()
 }
 
 fn check_file(file: &File) -> Option<String> {
@@ -35,7 +29,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &[&str]) {
-        assert_eq!(Markdown.check(&Repository::of(&[("a.md", text)])), expected, "{text}");
+        assert_eq!(super::check(&Repository::of(&[("a.md", text)])), expected, "{text}");
     }
 
     #[test]

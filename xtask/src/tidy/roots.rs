@@ -3,9 +3,6 @@
 use super::Rule;
 use crate::repository::{File, Repository};
 
-/// The first lines of libraries and programs.
-pub(super) struct Roots;
-
 /// Crates that have unsafe code, and why; each such module allows it by name.
 const UNSAFE: &[(&str, &str)] = &[
     ("crates/load/", "clocks, and the C interface of embedded engines"),
@@ -13,15 +10,12 @@ const UNSAFE: &[(&str, &str)] = &[
     ("crates/dbms/", "ends and reaps processes between fork and exec"),
 ];
 
-impl Rule for Roots {
-    fn name(&self) -> &'static str {
-        "roots"
-    }
+/// The first lines of libraries and programs.
+pub(super) const RULE: Rule = Rule { name: "roots", check };
 
-    fn check(&self, repository: &Repository) -> Vec<String> {
-        let ends = ["src/lib.rs", "src/main.rs"];
-        ends.iter().flat_map(|end| repository.ending(end)).flat_map(check_root).collect()
-    }
+fn check(repository: &Repository) -> Vec<String> {
+    let ends = ["src/lib.rs", "src/main.rs"];
+    ends.iter().flat_map(|end| repository.ending(end)).flat_map(check_root).collect()
 }
 
 fn check_root(file: &File) -> Vec<String> {
@@ -55,7 +49,7 @@ mod tests {
             ("src/main.rs", "fn main() {}".to_owned(), 2),
             ("src/other.rs", String::new(), 0),
         ] {
-            let findings = Roots.check(&Repository::of(&[(path, &text)]));
+            let findings = super::check(&Repository::of(&[(path, &text)]));
             assert_eq!(findings.len(), expected, "{path} {findings:?}");
         }
     }

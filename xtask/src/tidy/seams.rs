@@ -3,9 +3,6 @@
 use super::Rule;
 use crate::repository::Repository;
 
-/// Tables of seams.
-pub(super) struct Seams;
-
 /// Folder and table.
 const SEAMS: &[(&str, &str)] = &[
     ("crates/analysis/src/sla", "RULES"),
@@ -29,15 +26,12 @@ const SEAMS: &[(&str, &str)] = &[
     ("xtask/src/tidy", "RULES"),
 ];
 
-impl Rule for Seams {
-    fn name(&self) -> &'static str {
-        "seams"
-    }
+/// Tables of seams.
+pub(super) const RULE: Rule = Rule { name: "seams", check };
 
-    fn check(&self, repository: &Repository) -> Vec<String> {
-        let known = SEAMS.iter().flat_map(|(folder, table)| check_seam(repository, folder, table));
-        known.chain(unknown(repository)).collect()
-    }
+fn check(repository: &Repository) -> Vec<String> {
+    let known = SEAMS.iter().flat_map(|(folder, table)| check_seam(repository, folder, table));
+    known.chain(unknown(repository)).collect()
 }
 
 /// Folders that have a table of trait objects and are not in [`SEAMS`].

@@ -3,9 +3,6 @@
 use super::Rule;
 use crate::repository::{File, Repository};
 
-/// Words that are not ours.
-pub(super) struct Words;
-
 /// A word, the files it concerns, and why it must not be there.
 struct Word {
     /// Written in two parts, so that this file does not hold it itself.
@@ -61,24 +58,21 @@ const fn word(
     Word { parts: [first, rest], files, reason }
 }
 
-impl Rule for Words {
-    fn name(&self) -> &'static str {
-        "words"
-    }
+/// Words that are not ours.
+pub(super) const RULE: Rule = Rule { name: "words", check };
 
-    fn check(&self, repository: &Repository) -> Vec<String> {
-        let mut findings = Vec::new();
-        for word in WORDS {
-            let text = word.parts.concat();
-            for file in repository.files().iter().filter(|file| word.concerns(file)) {
-                let lines = file.text.lines().enumerate().filter(|(_, line)| line.contains(&text));
-                findings.extend(lines.map(|(index, _)| {
-                    format!("{}:{} says `{text}`: {}", file.path, index + 1, word.reason)
-                }));
-            }
+fn check(repository: &Repository) -> Vec<String> {
+    let mut findings = Vec::new();
+    for word in WORDS {
+        let text = word.parts.concat();
+        for file in repository.files().iter().filter(|file| word.concerns(file)) {
+            let lines = file.text.lines().enumerate().filter(|(_, line)| line.contains(&text));
+            findings.extend(lines.map(|(index, _)| {
+                format!("{}:{} says `{text}`: {}", file.path, index + 1, word.reason)
+            }));
         }
-        findings
     }
+    findings
 }
 
 impl Word {
@@ -100,7 +94,7 @@ mod tests {
     use super::*;
 
     fn check(path: &str, text: &str, expected: usize) {
-        let findings = Words.check(&Repository::of(&[(path, text)]));
+        let findings = super::check(&Repository::of(&[(path, text)]));
         assert_eq!(findings.len(), expected, "{path}: {findings:?}");
     }
 
@@ -120,7 +114,7 @@ mod tests {
     #[test]
     fn a_finding_names_the_place_and_the_remedy() {
         let text = ["a\nuse std", "::fs;"].concat();
-        let findings = Words.check(&Repository::of(&[("src/x.rs", &text)]));
+        let findings = super::check(&Repository::of(&[("src/x.rs", &text)]));
         let expected = ["src/x.rs:2 says `use std", "::fs;`: errors without a path: use `fs_err`"];
         assert_eq!(findings, [expected.concat()]);
     }

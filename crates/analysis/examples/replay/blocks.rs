@@ -1,12 +1,12 @@
 //! Where the blocks of a suite come from: a model, or the blocks of a bank.
 
-use crate::random::Random;
 use analysis::{Noise, metric};
 use model::{
     bank::{BANK_FORMAT, BankedPhase, BankedRun, HostClass},
     metric::Metric,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use values::SplitMix;
 
 /// Runs that a model's bank is made of, and blocks in each.
 const RUNS: usize = 20;
@@ -62,7 +62,7 @@ impl Blocks {
 
     /// One block, by place. Which copy of a build was called the base is arbitrary, so its sign is
     /// drawn too.
-    pub(crate) fn draw(&self, random: &mut Random) -> Vec<f64> {
+    pub(crate) fn draw(&self, random: &mut SplitMix) -> Vec<f64> {
         match self {
             Self::Model(places) => places.iter().map(|(_, sd)| sd * random.normal()).collect(),
             Self::Bank { places, runs } => {
@@ -72,7 +72,8 @@ impl Blocks {
                         drawn.entry(server(place, runs)).or_insert_with(|| {
                             let own = |run: &&BankedRun| run.server == place.server;
                             let own: Vec<&BankedRun> = runs.iter().filter(own).collect();
-                            (own[random.below(own.len())], random.next() as usize, random.sign())
+                            let chosen = random.bits() % own.len() as u64;
+                            (own[chosen as usize], random.bits() as usize, sign(random))
                         });
                     let logs = logs(run, place).unwrap_or_default();
                     *sign * logs[*index % logs.len()]
@@ -93,7 +94,7 @@ impl Blocks {
     }
 
     fn model_run(&self, seed: u64, times: f64) -> BankedRun {
-        let mut random = Random(1000 + seed);
+        let mut random = SplitMix(1000 + seed);
         let blocks: Vec<Vec<f64>> = (0..BLOCKS).map(|_| self.draw(&mut random)).collect();
         let places = self.places();
         let phase = |(index, place): (usize, &MetricOfPhase)| BankedPhase {
@@ -107,22 +108,10 @@ impl Blocks {
         };
         BankedRun {
             format: BANK_FORMAT,
-            run: String::new(),
-            started_us: 0,
-            host: HostClass {
-                cpu: String::new(),
-                cpus: 1,
-                kernel: String::new(),
-                virtualization: String::new(),
-                counters: String::new(),
-            },
-            dbdyno: String::new(),
-            experiment: String::new(),
+            host: HostClass { cpus: 1, ..HostClass::default() },
             server: places.first().map(|place| place.server.clone()).unwrap_or_default(),
-            subject: String::new(),
-            note: String::new(),
-            block_seconds: 0.0,
             phases: places.iter().enumerate().map(phase).collect(),
+            ..BankedRun::default()
         }
     }
 }
@@ -131,6 +120,11 @@ impl MetricOfPhase {
     pub(crate) fn metric(&self) -> &'static Metric {
         metric(&self.metric).expect("a bank names metrics of dbdyno")
     }
+}
+
+/// -1 or 1.
+pub(crate) fn sign(random: &mut SplitMix) -> f64 {
+    if random.uniform() < 0.5 { -1.0 } else { 1.0 }
 }
 
 /// The server's name, as long as the runs live.

@@ -7,7 +7,6 @@
 #![allow(clippy::print_stdout, reason = "the tables are its output")]
 
 mod blocks;
-mod random;
 mod suite;
 
 use analysis::{Cell, Noise, Verdict};

@@ -1,9 +1,6 @@
 //! Suites whose truth is known, judged by the code that judges runs.
 
-use crate::{
-    blocks::{Blocks, MetricOfPhase},
-    random::Random,
-};
+use crate::blocks::{Blocks, MetricOfPhase, sign};
 use analysis::{Cell, Noise, PhaseResult, Verdict, conclude};
 use model::margins::Margins;
 use std::{
@@ -13,6 +10,7 @@ use std::{
     },
     thread,
 };
+use values::SplitMix;
 
 /// What is done to the blocks.
 #[derive(Clone, Copy, PartialEq)]
@@ -53,7 +51,7 @@ impl Suites<'_> {
                 if chunk >= chunks {
                     return;
                 }
-                let mut random = Random(7 + ((chunk as u64) << 32));
+                let mut random = SplitMix(7 + ((chunk as u64) << 32));
                 let count = CHUNK.min(suites - chunk * CHUNK);
                 let all = (0..count).map(|_| of(self.draw(&mut random)));
                 let sum = all.reduce(|one, other| added(&one, &other)).unwrap_or_default();
@@ -69,7 +67,7 @@ impl Suites<'_> {
         sums.into_iter().map(|sum| sum / suites as f64).collect()
     }
 
-    fn draw(&self, random: &mut Random) -> Logs {
+    fn draw(&self, random: &mut SplitMix) -> Logs {
         let mut last: Option<Vec<f64>> = None;
         let block = |index: u32| {
             let own = self.blocks.draw(random);
@@ -79,7 +77,7 @@ impl Suites<'_> {
                     own.iter().map(|log| f64::from(1 + index % 2) * log).collect()
                 }
                 Disturbance::Bimodal(apart) => {
-                    let state = (random.sign() - random.sign()) * apart / 2.0;
+                    let state = (sign(random) - sign(random)) * apart / 2.0;
                     own.iter().map(|log| log + state).collect()
                 }
                 Disturbance::Correlated => match &last {
@@ -145,32 +143,22 @@ fn phase(place: &MetricOfPhase, cell: Cell) -> PhaseResult {
         phase: place.phase.clone(),
         workload: place.phase.clone(),
         group: place.group.clone(),
-        position: 0,
-        range: None,
         clients: 1,
         cells: vec![cell],
+        ..PhaseResult::default()
     }
 }
 
 fn cell(place: &MetricOfPhase, block_ratios: Vec<f64>) -> Cell {
     Cell {
-        subject: "again".into(),
         base: Some(place.server.as_str().into()),
-        factors: Default::default(),
-        metric: place.metric(),
         margin: Margins::default().of(place.metric()),
         base_value: Some(1.0),
         value: Some(1.0),
-        by_block: Vec::new(),
         ratio: Some(1.0),
         blocks: block_ratios.len() as u32,
         block_ratios,
-        interval: None,
         verdict: Verdict::Unassessed,
-        test: None,
-        known: None,
-        together: 1,
-        reason: None,
-        marks: Vec::new(),
+        ..Cell::empty("again", place.metric())
     }
 }

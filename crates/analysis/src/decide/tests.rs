@@ -10,6 +10,7 @@ use crate::{
     verdict::{ERROR_RATE, FEWEST_BLOCKS, MOST_BLOCKS},
 };
 use model::margins::Quantity;
+use values::SplitMix;
 
 fn cell(metric_name: &str, block_ratios: Vec<f64>) -> Cell {
     Cell {
@@ -32,19 +33,12 @@ fn verdict(metric_name: &str, ratios: &[f64]) -> Verdict {
 }
 
 /// Noise with a mean of 0 and a standard deviation of 1: the sum of twelve draws, less six.
-struct Noise(u64);
+struct Noise(SplitMix);
 
 impl Noise {
     fn draw(&mut self) -> f64 {
-        let uniform = |state: &mut u64| {
-            // The steps of SplitMix64.
-            *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut mixed = *state;
-            mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-        };
-        (0..12).map(|_| uniform(&mut self.0)).sum::<f64>() - 6.0
+        let uniform = |_| (self.0.bits() >> 11) as f64 / (1_u64 << 53) as f64;
+        (0..12).map(uniform).sum::<f64>() - 6.0
     }
 
     /// Ratios of blocks around a true one; the deviation is one of logarithms.
@@ -56,7 +50,7 @@ impl Noise {
 /// Share of comparisons of so many phases in which any phase has a verdict that `is_wrong`.
 fn share(truth: f64, (phases, blocks): (usize, usize), is_wrong: fn(Verdict) -> bool) -> f64 {
     const COMPARISONS: usize = 1000;
-    let mut noise = Noise(7);
+    let mut noise = Noise(SplitMix(7));
     let mut wrong = 0;
     for _ in 0..COMPARISONS {
         let drawn = |_| phase(vec![cell("ops_per_second", noise.blocks(truth, 0.02, blocks))]);
@@ -168,7 +162,7 @@ fn nothing_is_claimed_of_the_client_the_host_and_largest_values() {
 
 #[test]
 fn one_clear_change_among_many_phases_stands_alone() {
-    let mut noise = Noise(3);
+    let mut noise = Noise(SplitMix(3));
     let mut phases: Vec<PhaseResult> = (0..42)
         .map(|index| {
             let truth = if index == 5 { 0.8 } else { 1.0 };
@@ -213,7 +207,7 @@ fn spread(blocks: u32, mean: f64, deviation: f64) -> Vec<f64> {
 
 #[test]
 fn the_blocks_asked_for_decide_nine_times_in_ten() {
-    let mut noise = Noise(11);
+    let mut noise = Noise(SplitMix(11));
     // Slower by 12 %, with 3 % between blocks; and unchanged, with 3 %.
     for (mean, deviation) in [(-0.12, 0.03), (0.0, 0.03), (0.01, 0.015)] {
         let asked = needed("ops_per_second", &spread(2, mean, deviation)).unwrap();
@@ -230,7 +224,7 @@ fn the_blocks_asked_for_decide_nine_times_in_ten() {
 
 #[test]
 fn a_detectable_change_is_found_nine_times_in_ten() {
-    let mut noise = Noise(5);
+    let mut noise = Noise(SplitMix(5));
     for (blocks, deviation) in [(4, 0.02), (8, 0.03), (16, 0.05)] {
         let known = judged("ops_per_second", &spread(blocks, 0.0, deviation));
         let open = Cell { verdict: Verdict::Inconclusive, ..known };
@@ -277,7 +271,7 @@ fn a_block_that_is_left_out_is_none_to_come() {
 fn sequential(truth: f64, phases: usize, is_wrong: fn(Verdict) -> bool) -> Sequential {
     const LOOKS: [u32; 7] = [4, 6, 8, 12, 16, 24, 32];
     const RUNS: usize = 300;
-    let mut noise = Noise(13);
+    let mut noise = Noise(SplitMix(13));
     let mut found = Sequential::default();
     for _ in 0..RUNS {
         let mut ratios: Vec<Vec<f64>> = vec![Vec::new(); phases];

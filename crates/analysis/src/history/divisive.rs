@@ -4,7 +4,7 @@
 //! analysis of multivariate data", equations 5 to 7 with alpha = 1: the scaled energy distance
 //! between the parts, largest at the division, tested by permutations.
 
-use super::random::Random;
+use values::SplitMix;
 
 /// Fewest values of a part.
 pub(super) const FEWEST: usize = 3;
@@ -69,13 +69,13 @@ pub(super) fn chance(
     values: &[f64],
     found: Division,
     rule: Permutations,
-    random: &mut Random,
+    random: &mut SplitMix,
 ) -> f64 {
     let mut shuffled = values.to_vec();
     let all = (rule.count + 1) as f64;
     let mut as_clear = 1.0;
     for _ in 0..rule.count {
-        random.shuffle(&mut shuffled);
+        shuffle(&mut shuffled, random);
         let other = division(&shuffled).map_or(0.0, |division| division.distance);
         if other >= found.distance {
             as_clear += 1.0;
@@ -85,6 +85,15 @@ pub(super) fn chance(
         }
     }
     as_clear / all
+}
+
+/// Puts values into another order (Fisher and Yates).
+fn shuffle(values: &mut [f64], random: &mut SplitMix) {
+    for last in (1..values.len()).rev() {
+        // By multiplication (Lemire 2019).
+        let place = (u128::from(random.bits()) * (last as u128 + 1)) >> 64;
+        values.swap(last, place as usize);
+    }
 }
 
 #[cfg(test)]
@@ -119,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_clear_division_is_rarer_than_any_permutation_and_none_is_common() {
-        let mut random = Random(1);
+        let mut random = SplitMix(1);
         let rule = Permutations { count: 199, level: 1.0 };
         let step: Vec<f64> =
             (0..20).map(|n| f64::from(n % 3) + if n < 10 { 0.0 } else { 9.0 }).collect();

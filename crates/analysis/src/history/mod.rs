@@ -1,7 +1,6 @@
 //! What changed from run to run: values over time, and the steps in them.
 
 mod divisive;
-mod random;
 mod steps;
 mod trend;
 

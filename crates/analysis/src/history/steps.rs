@@ -5,13 +5,11 @@
 //! once more between its neighbors, from the weakest on, and a change that a straight line
 //! describes as well as a step is a drift and no step.
 
-use super::{
-    divisive::{self, Permutations},
-    random::Random,
-};
+use super::divisive::{self, Permutations};
 use crate::prior::Spread;
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 use std::collections::{BTreeMap, BTreeSet};
+use values::SplitMix;
 
 /// Values of a window, and most values on each side of a step that say anything about it.
 const WINDOW: usize = 64;
@@ -67,7 +65,7 @@ pub fn steps(values: &[f64]) -> Steps {
     if !logs.iter().all(|log| log.is_finite()) {
         return Steps::default();
     }
-    let mut random = Random(SEED);
+    let mut random = SplitMix(SEED);
     let proposed = proposed(&logs, &mut random);
     let (kept, drifts) = kept(&logs, proposed, &mut random);
     let places: Vec<usize> = kept.iter().map(|(at, _)| *at).collect();
@@ -106,7 +104,7 @@ impl Step {
 }
 
 /// Divisions of overlapping windows.
-fn proposed(logs: &[f64], random: &mut Random) -> BTreeSet<usize> {
+fn proposed(logs: &[f64], random: &mut SplitMix) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
     let mut start = 0;
     loop {
@@ -123,7 +121,7 @@ fn proposed(logs: &[f64], random: &mut Random) -> BTreeSet<usize> {
 fn divide(
     logs: &[f64],
     (from, to): (usize, usize),
-    random: &mut Random,
+    random: &mut SplitMix,
     found: &mut BTreeSet<usize>,
 ) {
     let values = &logs[from..to];
@@ -142,7 +140,11 @@ type Tested = (usize, f64);
 
 /// The places that are steps between their neighbors, and those of drifts. The weakest goes first,
 /// because it may have hidden behind others.
-fn kept(logs: &[f64], proposed: BTreeSet<usize>, random: &mut Random) -> (Vec<Tested>, Vec<usize>) {
+fn kept(
+    logs: &[f64],
+    proposed: BTreeSet<usize>,
+    random: &mut SplitMix,
+) -> (Vec<Tested>, Vec<usize>) {
     let mut places: Vec<usize> = proposed.into_iter().collect();
     let mut drifts = Vec::new();
     // Tests between neighbors that have not changed.
@@ -186,7 +188,7 @@ fn span(places: &[usize], index: usize, count: usize) -> (usize, usize) {
 }
 
 /// The best division of a span with its p value.
-fn tested(values: &[f64], random: &mut Random) -> Option<Tested> {
+fn tested(values: &[f64], random: &mut SplitMix) -> Option<Tested> {
     let division = divisive::division(values)?;
     Some((division.at, divisive::chance(values, division, SUSPECTED, random)))
 }

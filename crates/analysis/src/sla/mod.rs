@@ -10,9 +10,6 @@ pub trait Rule: Sync {
     /// Name: the file's stem.
     fn name(&self) -> &'static str;
 
-    /// One line.
-    fn help(&self) -> &'static str;
-
     /// What it says. Never fails: what cannot be said is unknown.
     fn judge(&self, work: &PacedWork) -> ServiceLevel;
 }

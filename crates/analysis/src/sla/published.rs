@@ -22,10 +22,6 @@ impl Rule for Published {
         "published"
     }
 
-    fn help(&self) -> &'static str {
-        "rows inserted per second of the whole phase are at least 95 % of the target"
-    }
-
     /// Compares rounded numbers, as the reports do. Deletes, seconds and lags are not looked at.
     fn judge(&self, work: &PacedWork) -> ServiceLevel {
         let least = least(work.target_per_second);

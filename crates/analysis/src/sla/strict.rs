@@ -20,11 +20,6 @@ impl Rule for Strict {
         "strict"
     }
 
-    fn help(&self) -> &'static str {
-        "inserts and deletes are at 95 % of the target on average and in 95 % of the seconds, and \
-         no statement starts more than a second late"
-    }
-
     /// One figure out of bounds is a miss; without seconds or lags nothing can be called sustained.
     fn judge(&self, work: &PacedWork) -> ServiceLevel {
         if work.target_per_second <= 0.0 || !work.inserted_per_second.is_finite() {

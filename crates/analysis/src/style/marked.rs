@@ -17,11 +17,6 @@ impl Style for Marked {
         "marked"
     }
 
-    fn help(&self) -> &'static str {
-        "missed targets are marked in all tables and not compared; with several blocks, ratios \
-         have intervals and verdicts"
-    }
-
     fn legends(&self) -> [&'static str; 3] {
         [
             "Where the target insert rate was missed there is no comparable number.",

@@ -10,9 +10,6 @@ pub trait Style: Sync {
     /// Name: the file's stem.
     fn name(&self) -> &'static str;
 
-    /// One line.
-    fn help(&self) -> &'static str;
-
     /// The legend under the table of rates, of ratios, and of insert rates: one sentence each.
     fn legends(&self) -> [&'static str; 3];
 

@@ -15,11 +15,6 @@ impl Style for Published {
         "published"
     }
 
-    fn help(&self) -> &'static str {
-        "as published reports: quarters of the range in red and green, ratios beyond 5 % in yellow \
-         and blue"
-    }
-
     fn legends(&self) -> [&'static str; 3] {
         [
             "▲ top and ▼ bottom quarter of the range; ○ the target insert rate was missed, and the \

@@ -66,10 +66,7 @@ fn design(subjects: &[(&str, Option<&str>)]) -> Design {
         question: "Is it slower?".into(),
         suite: "one".into(),
         subjects: subjects.iter().map(owned).collect(),
-        looks: Vec::new(),
-        margins: Default::default(),
-        phases: Default::default(),
-        hosts: Default::default(),
+        ..Design::default()
     }
 }
 

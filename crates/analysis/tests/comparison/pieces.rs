@@ -45,13 +45,9 @@ fn compared(slices: &[SliceRecord], has_pieces: bool) -> Comparison {
     let observations = observe(inputs, &|_, _| facts(has_pieces));
     let design = Design {
         experiment: "e".into(),
-        question: String::new(),
         suite: "s".into(),
         subjects: vec![("old".into(), None), ("new".into(), Some("old".into()))],
-        looks: Vec::new(),
-        margins: Default::default(),
-        phases: Default::default(),
-        hosts: Default::default(),
+        ..Design::default()
     };
     compare(&observations, &design)
 }

@@ -8,7 +8,6 @@ use analysis::{
 use model::{
     mark::{Figure, Mark, Miss, Quantity, Rate, Why},
     measurement::Measurement,
-    record::SliceState,
 };
 
 /// A mark of both rules.
@@ -29,16 +28,11 @@ fn value(subject: &str, metric: &str, round: u32, value: f64) -> Measurement {
         workload: "qr100".into(),
         group: "range".into(),
         position: 1,
-        range: None,
         clients: 1,
-        levels: Default::default(),
-        block: 0,
         round,
         metric: metric.into(),
         value,
-        state: SliceState::Measured,
-        marks: Vec::new(),
-        piece: None,
+        ..Measurement::default()
     }
 }
 
@@ -77,14 +71,10 @@ fn columns(measurements: Vec<Measurement>, failures: Vec<Failure>) -> Vec<PhaseC
     observations.failures = failures;
     let design = Design {
         experiment: "ib".into(),
-        question: String::new(),
         suite: "ib".into(),
         // The base comes last here.
         subjects: vec![("new".into(), Some("old".into())), ("old".into(), None)],
-        looks: Vec::new(),
-        margins: Default::default(),
-        phases: Default::default(),
-        hosts: Default::default(),
+        ..Design::default()
     };
     phase_columns(&compare(&observations, &design))
 }

@@ -5,7 +5,6 @@ use model::{
     imported::ImportedValue,
     mark::{Mark, Miss, Rate, Why},
     measurement::Measurement,
-    record::SliceState,
 };
 
 fn value(phase: &str, position: u32, (block, round): (u32, u32), value: f64) -> ImportedValue {
@@ -15,18 +14,13 @@ fn value(phase: &str, position: u32, (block, round): (u32, u32), value: f64) -> 
         subject: "postgres-18".into(),
         phase: phase.into(),
         workload: phase.into(),
-        group: "".into(),
         position,
-        range: None,
         clients: 1,
-        levels: Default::default(),
         block,
         round,
         metric: "ops_per_second".into(),
         value,
-        state: SliceState::Measured,
-        marks: Vec::new(),
-        piece: None,
+        ..Measurement::default()
     };
     ImportedValue { measurement, text: String::new(), source: Default::default() }
 }

@@ -1,6 +1,6 @@
 //! `allocator`: the library that a server takes its memory from.
 
-use super::{Factor, Up};
+use super::Factor;
 use crate::{Places, allocators};
 use model::subject::Subject;
 use std::{
@@ -8,64 +8,56 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The factor.
-pub(super) struct Allocator;
-
 /// The level of what a server is linked with.
 const OWN: &str = "own";
 
 const VARIABLE: &str = "LD_PRELOAD";
 
-impl Factor for Allocator {
-    fn name(&self) -> &'static str {
-        "allocator"
-    }
+/// The factor.
+pub(super) const FACTOR: Factor = Factor {
+    name: "allocator",
+    help: "`jemalloc`, `tcmalloc`, `mimalloc`, the path of a library, or `own` for what the \
+           server is linked with",
+    give,
+    label,
+    // `environment` reads back what is preloaded.
+    missed: |_| None,
+};
 
-    fn help(&self) -> &'static str {
-        "`jemalloc`, `tcmalloc`, `mimalloc`, the path of a library, or `own` for what the server \
-         is linked with"
+fn give(level: &str, subject: &mut Subject, places: &Places) -> Result<(), String> {
+    if level == OWN {
+        return Ok(());
     }
-
-    fn give(&self, level: &str, subject: &mut Subject, places: &Places) -> Result<(), String> {
-        if level == OWN {
-            return Ok(());
+    let library = if level.starts_with('/') {
+        let path = PathBuf::from(level);
+        if !path.is_file() {
+            return Err(format!("there is no library `{level}`"));
         }
-        let library = if level.starts_with('/') {
-            let path = PathBuf::from(level);
-            if !path.is_file() {
-                return Err(format!("there is no library `{level}`"));
-            }
-            if !is_library(&path) {
-                return Err(format!("`{level}` is no shared library, which a program can load"));
-            }
-            path
-        } else {
-            let unknown = || {
-                let names = allocators::names();
-                format!("`{level}` is no allocator: write {names}, `{OWN}`, or a path with `/`")
-            };
-            allocators::library(level, places).ok_or_else(unknown)?
+        if !is_library(&path) {
+            return Err(format!("`{level}` is no shared library, which a program can load"));
+        }
+        path
+    } else {
+        let unknown = || {
+            let names = allocators::names();
+            format!("`{level}` is no allocator: write {names}, `{OWN}`, or a path with `/`")
         };
-        let library = library.display().to_string();
-        let environment = &mut subject.build.environment;
-        match environment.iter_mut().find(|(name, _)| name == VARIABLE) {
-            // The first library that has a function is called.
-            Some((_, others)) => *others = format!("{library}:{others}"),
-            None => environment.push((VARIABLE.to_owned(), library)),
-        }
-        Ok(())
+        allocators::library(level, places).ok_or_else(unknown)?
+    };
+    let library = library.display().to_string();
+    let environment = &mut subject.build.environment;
+    match environment.iter_mut().find(|(name, _)| name == VARIABLE) {
+        // The first library that has a function is called.
+        Some((_, others)) => *others = format!("{library}:{others}"),
+        None => environment.push((VARIABLE.to_owned(), library)),
     }
+    Ok(())
+}
 
-    /// A path is shown by its last part.
-    fn label(&self, level: &str) -> String {
-        let file = Path::new(level).file_name();
-        file.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
-    }
-
-    /// `environment` reads back what is preloaded.
-    fn missed(&self, _: &Up<'_>) -> Option<String> {
-        None
-    }
+/// A path is shown by its last part.
+fn label(level: &str) -> String {
+    let file = Path::new(level).file_name();
+    file.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 /// Whether a file begins as an ELF file that is shared.
 fn is_library(path: &Path) -> bool {

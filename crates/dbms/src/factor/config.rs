@@ -14,36 +14,32 @@ use model::{
 use std::{collections::BTreeMap, path::Path};
 
 /// The factor.
-pub(super) struct Config;
+pub(super) const FACTOR: Factor = Factor {
+    name: "config",
+    help: "a configuration of the catalog or of `[configs.NAME]`",
+    give,
+    label: str::to_owned,
+    missed,
+};
 
-impl Factor for Config {
-    fn name(&self) -> &'static str {
-        "config"
-    }
+/// The planner has found the settings in the catalog.
+fn give(_: &str, _: &mut Subject, _: &Places) -> Result<(), String> {
+    Ok(())
+}
 
-    fn help(&self) -> &'static str {
-        "a configuration of the catalog or of `[configs.NAME]`"
-    }
-
-    /// The planner has found the settings in the catalog.
-    fn give(&self, _: &str, _: &mut Subject, _: &Places) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn missed(&self, up: &Up<'_>) -> Option<String> {
-        let config = &up.subject.config;
-        let product = crate::find(&up.subject.build.server).ok()?;
-        // An encrypted transport has settings of its own in the place of these.
-        let own = match config.transport.is_encrypted() {
-            true => product.tls_settings(up.version, [Path::new(""); 2]),
-            false => Vec::new(),
-        };
-        let is_own = |one: &Setting| own.iter().any(|(name, _)| *name == plain_name(&one.name));
-        let asked = config.settings.iter().filter(|one| !is_own(one)).cloned();
-        let asked: Vec<Setting> = asked.collect();
-        let first = differing(&asked, up.version, up.settings?).into_iter();
-        first.map(|text| format!("{text}; set what it can take")).next()
-    }
+fn missed(up: &Up<'_>) -> Option<String> {
+    let config = &up.subject.config;
+    let product = crate::find(&up.subject.build.server).ok()?;
+    // An encrypted transport has settings of its own in the place of these.
+    let own = match config.transport.is_encrypted() {
+        true => product.tls_settings(up.version, [Path::new(""); 2]),
+        false => Vec::new(),
+    };
+    let is_own = |one: &Setting| own.iter().any(|(name, _)| *name == plain_name(&one.name));
+    let asked = config.settings.iter().filter(|one| !is_own(one)).cloned();
+    let asked: Vec<Setting> = asked.collect();
+    let first = differing(&asked, up.version, up.settings?).into_iter();
+    first.map(|text| format!("{text}; set what it can take")).next()
 }
 
 /// One sentence for each setting of which the server reports another value than was asked for, both

@@ -5,53 +5,49 @@ use crate::Places;
 use model::subject::Subject;
 use std::collections::BTreeSet;
 
-/// The factor.
-pub(super) struct CpuSet;
-
 /// The level that leaves all CPUs to a server.
 const ALL: &str = "all";
 /// The CPUs of this host that work now.
 const ONLINE: &str = "/sys/devices/system/cpu/online";
 
-impl Factor for CpuSet {
-    fn name(&self) -> &'static str {
-        "cpu_set"
-    }
+/// The factor.
+pub(super) const FACTOR: Factor = Factor {
+    name: "cpu_set",
+    help: "CPUs as taskset lists them (`0`, `0-3`, `0,2`), or `all`",
+    give,
+    label: str::to_owned,
+    missed,
+};
 
-    fn help(&self) -> &'static str {
-        "CPUs as taskset lists them (`0`, `0-3`, `0,2`), or `all`"
+fn give(level: &str, subject: &mut Subject, _: &Places) -> Result<(), String> {
+    if level != ALL {
+        let known = cpus(level).filter(|cpus| !cpus.is_empty());
+        let asked = known.ok_or_else(|| {
+            format!("`{level}` is no set of CPUs: write `0`, `0-3` or `0,2`, or `{ALL}`")
+        })?;
+        check_host(level, &asked, fs_err::read_to_string(ONLINE).ok().as_deref())?;
+        let words = ["taskset", "-c", level].map(str::to_owned);
+        prefix::check_program(&words[0], &subject.build)?;
+        subject.build.prefix.splice(0..0, words);
     }
+    Ok(())
+}
 
-    fn give(&self, level: &str, subject: &mut Subject, _: &Places) -> Result<(), String> {
-        if level != ALL {
-            let known = cpus(level).filter(|cpus| !cpus.is_empty());
-            let asked = known.ok_or_else(|| {
-                format!("`{level}` is no set of CPUs: write `0`, `0-3` or `0,2`, or `{ALL}`")
-            })?;
-            check_host(level, &asked, fs_err::read_to_string(ONLINE).ok().as_deref())?;
-            let words = ["taskset", "-c", level].map(str::to_owned);
-            prefix::check_program(&words[0], &subject.build)?;
-            subject.build.prefix.splice(0..0, words);
-        }
-        Ok(())
-    }
-
-    fn missed(&self, up: &Up<'_>) -> Option<String> {
-        let level = up.subject.levels.get(self.name()).filter(|level| *level != ALL)?;
-        processes(up).into_iter().find_map(|pid| {
-            let process = if pid == up.pid { Process::First } else { Process::Other };
-            let status = of_process(pid, "status").unwrap_or_default();
-            let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-            // One that has ended since runs nowhere.
-            let found = line?.trim();
-            (!process.is_on(found, level)).then(|| {
-                format!(
-                    "process {pid} may run on the CPUs `{found}` instead of `{level}`; name CPUs \
-                     that this host has"
-                )
-            })
+fn missed(up: &Up<'_>) -> Option<String> {
+    let level = up.subject.levels.get(FACTOR.name).filter(|level| *level != ALL)?;
+    processes(up).into_iter().find_map(|pid| {
+        let process = if pid == up.pid { Process::First } else { Process::Other };
+        let status = of_process(pid, "status").unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        // One that has ended since runs nowhere.
+        let found = line?.trim();
+        (!process.is_on(found, level)).then(|| {
+            format!(
+                "process {pid} may run on the CPUs `{found}` instead of `{level}`; name CPUs \
+                 that this host has"
+            )
         })
-    }
+    })
 }
 
 /// Which process of a server.

@@ -6,64 +6,59 @@ use model::{secret, subject::Subject};
 use std::path::PathBuf;
 
 /// The factor.
-pub(super) struct Environment;
+pub(super) const FACTOR: Factor = Factor {
+    name: "environment",
+    help: "`NAME=VALUE`, several with spaces between them, or empty for none",
+    give,
+    label,
+    missed,
+};
 
-impl Factor for Environment {
-    fn name(&self) -> &'static str {
-        "environment"
-    }
-
-    fn help(&self) -> &'static str {
-        "`NAME=VALUE`, several with spaces between them, or empty for none"
-    }
-
-    fn give(&self, level: &str, subject: &mut Subject, _: &Places) -> Result<(), String> {
-        for word in level.split_whitespace() {
-            let Some((name, value)) = word.split_once('=').filter(|(name, _)| !name.is_empty())
-            else {
-                return Err(format!("`{word}` is no variable: write `NAME=VALUE`"));
-            };
-            if secret::is_secret_name(name) {
-                return Err(format!(
-                    "`{name}` looks like a secret, and levels are shown: set it by \
-                     `environment` of `[servers.NAME]`"
-                ));
-            }
-            subject.build.environment.retain(|(known, _)| known != name);
-            subject.build.environment.push((name.to_owned(), value.to_owned()));
-        }
-        Ok(())
-    }
-
-    /// Paths are shown by their last part.
-    fn label(&self, level: &str) -> String {
-        let last = |word: &str| {
-            let (name, value) = word.split_once('=').unwrap_or((word, ""));
-            format!("{name}-{}", value.rsplit('/').next().unwrap_or_default())
+fn give(level: &str, subject: &mut Subject, _: &Places) -> Result<(), String> {
+    for word in level.split_whitespace() {
+        let Some((name, value)) = word.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+            return Err(format!("`{word}` is no variable: write `NAME=VALUE`"));
         };
-        level.split_whitespace().map(last).collect::<Vec<_>>().join("-")
-    }
-
-    fn missed(&self, up: &Up<'_>) -> Option<String> {
-        let asked = &up.subject.build.environment;
-        if asked.is_empty() {
-            return None;
-        }
-        let found = match of_process(up.pid, "environ") {
-            Ok(found) => found,
-            Err(reason) => return Some(reason),
-        };
-        let has = |entry: &str| found.split('\0').any(|known| known == entry);
-        let lacking = asked.iter().find(|(name, value)| !has(&format!("{name}={value}")));
-        if let Some((name, value)) = lacking {
-            let hidden = secret::is_secret_name(name);
-            let value = if hidden { secret::HIDDEN } else { value };
-            return Some(format!(
-                "its process has no `{name}={value}`; check that no program of `prefix` removes it"
+        if secret::is_secret_name(name) {
+            return Err(format!(
+                "`{name}` looks like a secret, and levels are shown: set it by \
+                 `environment` of `[servers.NAME]`"
             ));
         }
-        not_loaded(asked, up.pid)
+        subject.build.environment.retain(|(known, _)| known != name);
+        subject.build.environment.push((name.to_owned(), value.to_owned()));
     }
+    Ok(())
+}
+
+/// Paths are shown by their last part.
+fn label(level: &str) -> String {
+    let last = |word: &str| {
+        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+        format!("{name}-{}", value.rsplit('/').next().unwrap_or_default())
+    };
+    level.split_whitespace().map(last).collect::<Vec<_>>().join("-")
+}
+
+fn missed(up: &Up<'_>) -> Option<String> {
+    let asked = &up.subject.build.environment;
+    if asked.is_empty() {
+        return None;
+    }
+    let found = match of_process(up.pid, "environ") {
+        Ok(found) => found,
+        Err(reason) => return Some(reason),
+    };
+    let has = |entry: &str| found.split('\0').any(|known| known == entry);
+    let lacking = asked.iter().find(|(name, value)| !has(&format!("{name}={value}")));
+    if let Some((name, value)) = lacking {
+        let hidden = secret::is_secret_name(name);
+        let value = if hidden { secret::HIDDEN } else { value };
+        return Some(format!(
+            "its process has no `{name}={value}`; check that no program of `prefix` removes it"
+        ));
+    }
+    not_loaded(asked, up.pid)
 }
 
 /// An allocator that was asked for and not loaded would make two equal subjects look compared.

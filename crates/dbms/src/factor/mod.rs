@@ -27,29 +27,18 @@ pub(crate) use environment::not_loaded;
 pub use prefix::check as check_prefix;
 
 /// A factor whose levels act on a start.
-pub trait Factor: Sync {
+pub struct Factor {
     /// Name in `[factors]`.
-    fn name(&self) -> &'static str;
-
+    pub name: &'static str,
     /// One line of help: what a level is.
-    fn help(&self) -> &'static str;
-
+    pub help: &'static str,
     /// Gives a subject this level: what its server is started with. Fails with one sentence where
     /// that is no level, or none for this subject.
-    fn give(
-        &self,
-        level: &str,
-        subject: &mut Subject,
-        places: &Places,
-    ) -> std::result::Result<(), String>;
-
+    give: fn(&str, &mut Subject, &Places) -> std::result::Result<(), String>,
     /// The level as a part of a label.
-    fn label(&self, level: &str) -> String {
-        level.to_owned()
-    }
-
+    label: fn(&str) -> String,
     /// What a process has instead of what its subject asks for; none where it has that.
-    fn missed(&self, up: &Up<'_>) -> Option<String>;
+    missed: fn(&Up<'_>) -> Option<String>,
 }
 
 /// A server that is up, or the driver of an embedded engine.
@@ -73,16 +62,16 @@ pub struct Up<'a> {
 }
 
 /// All of them.
-pub const FACTORS: &[&dyn Factor] = &[
-    &allocator::Allocator,
-    &compiler::Compiler,
-    &config::Config,
-    &cpu_set::CpuSet,
-    &environment::Environment,
-    &flags::Flags,
-    &memory::Memory,
-    &prefix::Prefix,
-    &transport::Transport,
+pub const FACTORS: &[Factor] = &[
+    allocator::FACTOR,
+    compiler::FACTOR,
+    config::FACTOR,
+    cpu_set::FACTOR,
+    environment::FACTOR,
+    flags::FACTOR,
+    memory::FACTOR,
+    prefix::FACTOR,
+    transport::FACTOR,
 ];
 
 /// Gives a subject a level of a factor, and returns the level as a part of a label.
@@ -92,18 +81,18 @@ pub fn give(
     subject: &mut Subject,
     places: &Places,
 ) -> std::result::Result<String, String> {
-    let found = FACTORS.iter().find(|known| known.name() == factor);
+    let found = FACTORS.iter().find(|known| known.name == factor);
     let found = found.ok_or_else(|| format!("`{factor}` does not act on a start"))?;
-    found.give(level, subject, places)?;
+    (found.give)(level, subject, places)?;
     subject.levels.insert(factor.to_owned(), level.to_owned());
-    let label = if level.is_empty() { format!("no-{factor}") } else { found.label(level) };
+    let label = if level.is_empty() { format!("no-{factor}") } else { (found.label)(level) };
     let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
     Ok(label.chars().map(plain).collect())
 }
 
 /// Fails where a factor has not had its effect: equal subjects would look compared.
 pub fn check(up: &Up<'_>) -> Result<()> {
-    let missed = |factor: &&dyn Factor| Some((factor.name(), factor.missed(up)?));
+    let missed = |factor: &Factor| Some((factor.name, (factor.missed)(up)?));
     match FACTORS.iter().find_map(missed) {
         None => Ok(()),
         Some((factor, reason)) => {
@@ -188,7 +177,7 @@ mod tests {
 
     #[test]
     fn the_planner_knows_the_names() {
-        let names: Vec<&str> = FACTORS.iter().map(|factor| factor.name()).collect();
+        let names: Vec<&str> = FACTORS.iter().map(|factor| factor.name).collect();
         let known: Vec<&str> = START_FACTORS.iter().copied().chain(["config"]).collect();
         assert!(known.iter().all(|name| names.contains(name)) && known.len() == names.len());
     }
@@ -324,7 +313,7 @@ mod tests {
             let (target, encryption) = (&target, None);
             let subject = &subject;
             let up = Up { subject, pid, target, encryption, program, version, settings };
-            config::Config.missed(&up)
+            (config::FACTOR.missed)(&up)
         };
         assert_eq!(told("1024"), None);
         assert_eq!(

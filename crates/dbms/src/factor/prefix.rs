@@ -9,44 +9,40 @@ use std::{
 };
 
 /// The factor.
-pub(super) struct Prefix;
+pub(super) const FACTOR: Factor = Factor {
+    name: "prefix",
+    help: "words before the command (`nice -n 5`), or empty for none",
+    give,
+    label,
+    missed,
+};
 
-impl Factor for Prefix {
-    fn name(&self) -> &'static str {
-        "prefix"
-    }
+fn give(level: &str, subject: &mut Subject, _: &Places) -> Result<(), String> {
+    let words: Vec<String> = level.split_whitespace().map(str::to_owned).collect();
+    check(&words, &subject.build)?;
+    subject.build.prefix.extend(words);
+    Ok(())
+}
 
-    fn help(&self) -> &'static str {
-        "words before the command (`nice -n 5`), or empty for none"
-    }
+/// The program is shown by the last part of its path.
+fn label(level: &str) -> String {
+    let mut words = level.split_whitespace();
+    let program = words.next().and_then(|word| word.rsplit('/').next());
+    program.into_iter().chain(words).collect::<Vec<_>>().join("-")
+}
 
-    fn give(&self, level: &str, subject: &mut Subject, _: &Places) -> Result<(), String> {
-        let words: Vec<String> = level.split_whitespace().map(str::to_owned).collect();
-        check(&words, &subject.build)?;
-        subject.build.prefix.extend(words);
-        Ok(())
+/// What a prefix does is its own; it has to end in the server.
+fn missed(up: &Up<'_>) -> Option<String> {
+    if up.subject.build.prefix.is_empty() {
+        return None;
     }
-
-    /// The program is shown by the last part of its path.
-    fn label(&self, level: &str) -> String {
-        let mut words = level.split_whitespace();
-        let program = words.next().and_then(|word| word.rsplit('/').next());
-        program.into_iter().chain(words).collect::<Vec<_>>().join("-")
+    let program = up.program.canonicalize().unwrap_or_else(|_| up.program.to_owned());
+    let runs = |pid: &u32| task::mapped_code(*pid).contains(&program);
+    if processes(up).iter().any(runs) {
+        return None;
     }
-
-    /// What a prefix does is its own; it has to end in the server.
-    fn missed(&self, up: &Up<'_>) -> Option<String> {
-        if up.subject.build.prefix.is_empty() {
-            return None;
-        }
-        let program = up.program.canonicalize().unwrap_or_else(|_| up.program.to_owned());
-        let runs = |pid: &u32| task::mapped_code(*pid).contains(&program);
-        if processes(up).iter().any(runs) {
-            return None;
-        }
-        let program = program.display();
-        Some(format!("none of its processes runs `{program}`; let the prefix execute what follows"))
-    }
+    let program = program.display();
+    Some(format!("none of its processes runs `{program}`; let the prefix execute what follows"))
 }
 
 /// Refuses words whose program this host lacks. `build` is what they start. Executes nothing: what

@@ -8,55 +8,51 @@ use model::{
 };
 
 /// The factor.
-pub(super) struct Transport;
+pub(super) const FACTOR: Factor = Factor {
+    name: "transport",
+    help: "`socket` (a UNIX socket), `tcp` (a port on 127.0.0.1), or encrypted `tls`, `tls1.2`, \
+           `tls1.3`",
+    give,
+    label: str::to_owned,
+    missed,
+};
 
-impl Factor for Transport {
-    fn name(&self) -> &'static str {
-        "transport"
+fn give(level: &str, subject: &mut subject::Subject, _: &Places) -> Result<(), String> {
+    let server = &subject.build.server;
+    if crate::is_embedded(server) {
+        return Err(format!("{server} works inside the driver and has no transport"));
     }
+    let known = subject::Transport::NAMES.iter().find(|(name, _)| *name == level);
+    let (_, transport) = known.ok_or_else(|| {
+        format!("`{level}` is no transport: write `socket`, `tcp`, `tls`, `tls1.2` or `tls1.3`")
+    })?;
+    subject.config.transport = *transport;
+    Ok(())
+}
 
-    fn help(&self) -> &'static str {
-        "`socket` (a UNIX socket), `tcp` (a port on 127.0.0.1), or encrypted `tls`, `tls1.2`, \
-         `tls1.3`"
+fn missed(up: &Up<'_>) -> Option<String> {
+    if crate::is_embedded(&up.subject.build.server) {
+        return None;
     }
-
-    fn give(&self, level: &str, subject: &mut subject::Subject, _: &Places) -> Result<(), String> {
-        let server = &subject.build.server;
-        if crate::is_embedded(server) {
-            return Err(format!("{server} works inside the driver and has no transport"));
+    let transport = up.subject.config.transport;
+    let (found, what) = match (transport, &up.target.endpoint) {
+        (subject::Transport::Socket, Endpoint::Socket(path)) => {
+            let path = path.display().to_string();
+            (of_process(up.pid, "net/unix").map(|text| has_socket(&text, &path)), path)
         }
-        let known = subject::Transport::NAMES.iter().find(|(name, _)| *name == level);
-        let (_, transport) = known.ok_or_else(|| {
-            format!("`{level}` is no transport: write `socket`, `tcp`, `tls`, `tls1.2` or `tls1.3`")
-        })?;
-        subject.config.transport = *transport;
-        Ok(())
-    }
-
-    fn missed(&self, up: &Up<'_>) -> Option<String> {
-        if crate::is_embedded(&up.subject.build.server) {
-            return None;
+        (subject::Transport::Socket, Endpoint::Port(port)) => {
+            (Ok(false), format!("a socket, but on port {port}"))
         }
-        let transport = up.subject.config.transport;
-        let (found, what) = match (transport, &up.target.endpoint) {
-            (subject::Transport::Socket, Endpoint::Socket(path)) => {
-                let path = path.display().to_string();
-                (of_process(up.pid, "net/unix").map(|text| has_socket(&text, &path)), path)
-            }
-            (subject::Transport::Socket, Endpoint::Port(port)) => {
-                (Ok(false), format!("a socket, but on port {port}"))
-            }
-            (_, Endpoint::Port(port)) => {
-                let found = of_process(up.pid, "net/tcp").map(|text| has_port(&text, *port));
-                (found, format!("127.0.0.1:{port}"))
-            }
-            (_, other) => (Ok(false), format!("{other:?}")),
-        };
-        match found {
-            Ok(true) => otherwise_encrypted(transport, up.encryption),
-            Ok(false) => Some(format!("nobody listens on `{what}`; look into the server's log")),
-            Err(reason) => Some(reason),
+        (_, Endpoint::Port(port)) => {
+            let found = of_process(up.pid, "net/tcp").map(|text| has_port(&text, *port));
+            (found, format!("127.0.0.1:{port}"))
         }
+        (_, other) => (Ok(false), format!("{other:?}")),
+    };
+    match found {
+        Ok(true) => otherwise_encrypted(transport, up.encryption),
+        Ok(false) => Some(format!("nobody listens on `{what}`; look into the server's log")),
+        Err(reason) => Some(reason),
     }
 }
 

@@ -164,17 +164,7 @@ pub trait Dbms: Sync {
 
     /// How to enter at an address.
     fn target(&self, endpoint: Endpoint) -> Target {
-        Target {
-            protocol: self.protocol().to_owned(),
-            endpoint,
-            user: String::new(),
-            password: model::secret::Secret::default(),
-            database: String::new(),
-            library: None,
-            initial_sql: Vec::new(),
-            extension: None,
-            tls: None,
-        }
+        Target::of(self.protocol(), endpoint)
     }
 
     /// Optional settings that the server ignored, as far as only its log tells.

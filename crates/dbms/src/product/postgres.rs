@@ -317,15 +317,9 @@ impl Dbms for Postgres {
 
     fn target(&self, endpoint: Endpoint) -> Target {
         Target {
-            protocol: self.protocol().to_owned(),
-            endpoint,
             user: USER.to_owned(),
-            password: model::secret::Secret::default(),
             database: USER.to_owned(),
-            library: None,
-            initial_sql: Vec::new(),
-            extension: None,
-            tls: None,
+            ..Target::of(self.protocol(), endpoint)
         }
     }
 

@@ -3,7 +3,7 @@
 
 use super::{Destination, Registry};
 use crate::{
-    Error, Places, Result, archive, client,
+    Error, Places, Result, client,
     package::{CRATE, Package},
 };
 use fs_err as fs;
@@ -14,10 +14,6 @@ pub(super) struct Cargo;
 impl Registry for Cargo {
     fn name(&self) -> &'static str {
         CRATE
-    }
-
-    fn lookup(&self, package: &Package, _: &Places) -> Result<String> {
-        Ok(package.at.clone())
     }
 
     fn fetch(&self, package: &Package, _: &Places, to: &Destination<'_>) -> Result<Vec<PathBuf>> {
@@ -43,10 +39,6 @@ impl Registry for Cargo {
                 text: format!("it keeps no `{file}`"),
             }
         })
-    }
-
-    fn unpack(&self, _: &Package, files: &[PathBuf], to: &Destination<'_>) -> Result<()> {
-        files.iter().try_for_each(|file| archive::unpack(file, to.folder))
     }
 }
 

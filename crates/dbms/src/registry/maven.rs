@@ -3,7 +3,7 @@
 //! any more.
 
 use super::{Destination, Registry};
-use crate::{Error, Places, Result, archive, client, package::Package};
+use crate::{Places, Result, client, package::Package};
 use fs_err as fs;
 use std::path::PathBuf;
 
@@ -12,10 +12,6 @@ pub(super) struct Maven;
 impl Registry for Maven {
     fn name(&self) -> &'static str {
         "maven"
-    }
-
-    fn lookup(&self, package: &Package, _: &Places) -> Result<String> {
-        Ok(package.at.clone())
     }
 
     fn fetch(&self, package: &Package, _: &Places, to: &Destination<'_>) -> Result<Vec<PathBuf>> {
@@ -32,19 +28,7 @@ impl Registry for Maven {
         }
         arguments.push(format!("-DoutputDirectory={}", to.scratch.join("jars").display()));
         client::run("mvn", &arguments, to.scratch, &package.label())?;
-        let jars = super::files_in(&to.scratch.join("jars"), "jar")?;
-        if jars.len() == 1 {
-            return Ok(jars);
-        }
-        Err(Error::ClientFailed {
-            program: "mvn".to_owned(),
-            package: package.label(),
-            text: format!("it delivered {} files instead of one", jars.len()),
-        })
-    }
-
-    fn unpack(&self, _: &Package, files: &[PathBuf], to: &Destination<'_>) -> Result<()> {
-        files.iter().try_for_each(|file| archive::unpack(file, to.folder))
+        super::only(super::files_in(&to.scratch.join("jars"), "jar")?, "mvn", package)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Registries of packages and their ordinary clients, one file each.
 
-use crate::{Error, Places, Result, package::Package};
+use crate::{Error, Places, Result, archive, package::Package};
 use fs_err as fs;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,9 @@ pub(crate) trait Registry: Sync {
     fn name(&self) -> &'static str;
 
     /// The version that the registry holds now, for packages that move.
-    fn lookup(&self, package: &Package, places: &Places) -> Result<String>;
+    fn lookup(&self, package: &Package, _: &Places) -> Result<String> {
+        Ok(package.at.clone())
+    }
 
     /// Fetches the package's files. The client verifies what its registry knows of them.
     fn fetch(
@@ -27,7 +29,9 @@ pub(crate) trait Registry: Sync {
     ) -> Result<Vec<PathBuf>>;
 
     /// Unpacks the fetched files.
-    fn unpack(&self, package: &Package, files: &[PathBuf], to: &Destination<'_>) -> Result<()>;
+    fn unpack(&self, _: &Package, files: &[PathBuf], to: &Destination<'_>) -> Result<()> {
+        files.iter().try_for_each(|file| archive::unpack(file, to.folder))
+    }
 }
 
 /// Where a package goes.
@@ -48,6 +52,18 @@ pub(crate) fn of(package: &Package) -> Result<&'static dyn Registry> {
     found.ok_or_else(|| Error::ClientMissing {
         program: package.registry.to_owned(),
         package: package.label(),
+    })
+}
+
+/// What a program delivered for a package, if it is one file.
+fn only(files: Vec<PathBuf>, program: &str, package: &Package) -> Result<Vec<PathBuf>> {
+    if files.len() == 1 {
+        return Ok(files);
+    }
+    Err(Error::ClientFailed {
+        program: program.to_owned(),
+        package: package.label(),
+        text: format!("it delivered {} files instead of one", files.len()),
     })
 }
 

@@ -11,10 +11,6 @@ impl Registry for Npm {
         "npm"
     }
 
-    fn lookup(&self, package: &Package, _: &Places) -> Result<String> {
-        Ok(package.at.clone())
-    }
-
     fn fetch(&self, package: &Package, _: &Places, to: &Destination<'_>) -> Result<Vec<PathBuf>> {
         let name = package.names.first().map_or("", String::as_str);
         let wanted = format!("{name}@{}", package.at);

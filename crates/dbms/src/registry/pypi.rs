@@ -2,7 +2,7 @@
 //! by the Python that it is for, so that every host gets the same file.
 
 use super::{Destination, Registry};
-use crate::{Error, Places, Result, archive, client, package::Package};
+use crate::{Places, Result, client, package::Package};
 use std::path::PathBuf;
 
 pub(super) struct Pypi;
@@ -27,10 +27,6 @@ impl Registry for Pypi {
         "pypi"
     }
 
-    fn lookup(&self, package: &Package, _: &Places) -> Result<String> {
-        Ok(package.at.clone())
-    }
-
     fn fetch(&self, package: &Package, _: &Places, to: &Destination<'_>) -> Result<Vec<PathBuf>> {
         let name = package.names.first().map_or("", String::as_str);
         let folder = to.scratch.join("wheels");
@@ -39,18 +35,6 @@ impl Registry for Pypi {
         words.push(folder.display().to_string());
         words.push(format!("{name}=={}", package.at));
         client::run("python3", &words, to.scratch, &package.label())?;
-        let wheels = super::files_in(&folder, "whl")?;
-        if wheels.len() == 1 {
-            return Ok(wheels);
-        }
-        Err(Error::ClientFailed {
-            program: "pip".to_owned(),
-            package: package.label(),
-            text: format!("it delivered {} files instead of one", wheels.len()),
-        })
-    }
-
-    fn unpack(&self, _: &Package, files: &[PathBuf], to: &Destination<'_>) -> Result<()> {
-        files.iter().try_for_each(|file| archive::unpack(file, to.folder))
+        super::only(super::files_in(&folder, "whl")?, "pip", package)
     }
 }

@@ -46,8 +46,7 @@ fn job(rows: u32, threads: u32) -> LoadJob {
             statement("sqlite", "INSERT INTO size_{n} SELECT count(*) FROM {table}"),
         ]
         .into(),
-        warm: BTreeMap::new(),
-        coded: None,
+        ..Table::default()
     };
     let schema = Schema {
         name: "classic".to_owned(),
@@ -67,15 +66,8 @@ fn job(rows: u32, threads: u32) -> LoadJob {
 
 fn target(path: &Path) -> Target {
     Target {
-        protocol: "sqlite".to_owned(),
-        endpoint: Endpoint::File(path.to_owned()),
-        user: String::new(),
-        password: model::secret::Secret::default(),
-        database: String::new(),
-        library: None,
         initial_sql: vec!["PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF".to_owned()],
-        extension: None,
-        tls: None,
+        ..Target::of("sqlite", Endpoint::File(path.to_owned()))
     }
 }
 

@@ -41,10 +41,8 @@ static TURN: Mutex<()> = Mutex::new(());
 
 fn sqlite(folder: &tempfile::TempDir) -> Target {
     Target {
-        protocol: "sqlite".to_owned(),
-        endpoint: Endpoint::File(folder.path().join("orders.db")),
         initial_sql: vec!["PRAGMA journal_mode = WAL".to_owned()],
-        ..Target::null()
+        ..Target::of("sqlite", Endpoint::File(folder.path().join("orders.db")))
     }
 }
 

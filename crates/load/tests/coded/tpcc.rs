@@ -6,7 +6,7 @@ use model::{
     drive::{Assignment, StretchReport},
     schema::Schema,
     script::{Coded, Op, Role, Script},
-    workload::{Counts, Mode},
+    workload::Mode,
 };
 
 const MIX: [(&str, u32); 5] =
@@ -24,18 +24,15 @@ pub(crate) fn assignment(mode: Option<Mode>, warehouses: i64) -> Assignment {
     Assignment {
         script: Script {
             workload: "tpcc".to_owned(),
-            source: String::new(),
             schema: "tpcc".to_owned(),
-            counts: Counts::Operations,
             roles: vec![Role { ops: MIX.map(op).into(), ..Role::default() }],
-            deviations: Vec::new(),
-            lua: None,
             coded: Some(Coded {
                 name: "tpcc".to_owned(),
                 parameters,
                 writes: true,
                 committed: None,
             }),
+            ..Script::default()
         },
         schema: Schema { name: "tpcc".to_owned(), ..Schema::default() },
         mode,

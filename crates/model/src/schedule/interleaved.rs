@@ -10,6 +10,7 @@ use crate::{
     schema::Table,
 };
 use std::collections::BTreeSet;
+use values::SplitMix;
 
 /// Number, beyond all rounds, of the stretch that instruments that disturb observe, and of the
 /// search for its length.
@@ -186,15 +187,12 @@ impl Phase<'_> {
     }
 }
 
-/// The same for all subjects, another for every stretch of a block (splitmix64, Steele et al.
-/// 2014).
+/// The same for all subjects, another for every stretch of a block.
 fn stretch_seed(block: u64, phase: usize, stretch: usize) -> u64 {
-    let mut z = block
-        .wrapping_add((phase as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    let state = block
+        .wrapping_add((phase as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15))
         .wrapping_add((stretch as u64 + 1).wrapping_mul(0xbf58_476d_1ce4_e5b9));
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    SplitMix(state).bits()
 }
 
 #[cfg(test)]

@@ -5,13 +5,8 @@ use values::generator::Uniform;
 fn script(end: End) -> Script {
     Script {
         workload: "w".to_owned(),
-        source: String::new(),
-        schema: String::new(),
-        counts: Counts::Operations,
         roles: vec![Role { end, clients: 3, ..Role::default() }],
-        deviations: Vec::new(),
-        lua: None,
-        coded: None,
+        ..Script::default()
     }
 }
 

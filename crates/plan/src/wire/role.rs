@@ -1,6 +1,10 @@
 //! `[[role]]`: who executes which operations of a workload, how fast, and until when.
 
-use super::{number::Whole, numbers::Numbers, value::Formula};
+use super::{
+    number::Whole,
+    numbers::Numbers,
+    value::{Formula, WordOr},
+};
 use crate::{
     error::{Error, Location},
     limits::{CONNECTIONS_MAX, ROWS_MAX, SECONDS_MAX},
@@ -13,8 +17,8 @@ use model::{
     workload::{Arrival, Spacing},
 };
 use schemars::JsonSchema;
-use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
-use std::fmt;
+use serde::{Deserialize, Deserializer};
+use std::marker::PhantomData;
 
 /// Operations or rows of one connection, at most.
 const AMOUNT_MAX: i64 = ROWS_MAX as i64;
@@ -264,29 +268,10 @@ pub(super) struct WireOpen {
     spacing: Option<Spacing>,
 }
 
-struct ArrivalVisitor;
-
-impl<'de> Visitor<'de> for ArrivalVisitor {
-    type Value = WireRoleArrival;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("\"closed\" or a table such as { per_second = \"10 * clients\" }")
-    }
-
-    fn visit_str<E: de::Error>(self, value: &str) -> Result<WireRoleArrival, E> {
-        match value {
-            "closed" => Ok(WireRoleArrival::Closed),
-            other => Err(E::invalid_value(de::Unexpected::Str(other), &self)),
-        }
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<WireRoleArrival, A::Error> {
-        WireOpen::deserialize(de::value::MapAccessDeserializer::new(map)).map(WireRoleArrival::Open)
-    }
-}
-
 impl<'de> Deserialize<'de> for WireRoleArrival {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ArrivalVisitor)
+        let table = "{ per_second = \"10 * clients\" }";
+        let visitor = WordOr { word: "closed", table, of: PhantomData::<WireOpen> };
+        Ok(deserializer.deserialize_any(visitor)?.map_or(Self::Closed, Self::Open))
     }
 }

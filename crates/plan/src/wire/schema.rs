@@ -6,7 +6,7 @@ use super::{
     number::{self, Whole},
     numbers::{Limits, Numbers},
     partition::{self, WirePartitions},
-    value::{Formula, Ordered, with_everywhere},
+    value::{Formula, Ordered, WordOr, with_everywhere},
 };
 use crate::{
     limits::{COUNT_MAX, ROWS_MAX},
@@ -17,8 +17,8 @@ use model::{
     schema::{Check, CodedRows, Column, ColumnValue, Schema, Table},
 };
 use schemars::JsonSchema;
-use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
-use std::{collections::BTreeMap, fmt};
+use serde::{Deserialize, Deserializer};
+use std::{collections::BTreeMap, marker::PhantomData};
 
 /// A whole file.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
@@ -211,30 +211,11 @@ fn coded_rows(
     }
 }
 
-struct ColumnVisitor;
-
-impl<'de> Visitor<'de> for ColumnVisitor {
-    type Value = WireColumn;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("\"row_number\" or a table such as { uniform = [1, \"rows\"] }")
-    }
-
-    fn visit_str<E: de::Error>(self, value: &str) -> Result<WireColumn, E> {
-        match value {
-            "row_number" => Ok(WireColumn::RowNumber),
-            other => Err(E::invalid_value(de::Unexpected::Str(other), &self)),
-        }
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<WireColumn, A::Error> {
-        let generator = WireGenerator::deserialize(de::value::MapAccessDeserializer::new(map))?;
-        Ok(WireColumn::Drawn(Box::new(generator)))
-    }
-}
-
 impl<'de> Deserialize<'de> for WireColumn {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ColumnVisitor)
+        let table = "{ uniform = [1, \"rows\"] }";
+        let visitor = WordOr { word: "row_number", table, of: PhantomData::<WireGenerator> };
+        let drawn = deserializer.deserialize_any(visitor)?.map(Box::new);
+        Ok(drawn.map_or(Self::RowNumber, Self::Drawn))
     }
 }

@@ -286,30 +286,41 @@ fn even() -> Spacing {
     Spacing::Even
 }
 
-struct ArrivalVisitor;
-
-impl<'de> Visitor<'de> for ArrivalVisitor {
-    type Value = WireArrival;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("\"closed\" or a table such as { per_second = 1000, spacing = \"even\" }")
-    }
-
-    fn visit_str<E: de::Error>(self, value: &str) -> Result<WireArrival, E> {
-        match value {
-            "closed" => Ok(WireArrival(Arrival::Closed)),
-            other => Err(E::invalid_value(de::Unexpected::Str(other), &self)),
-        }
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<WireArrival, A::Error> {
-        let open = WireOpen::deserialize(de::value::MapAccessDeserializer::new(map))?;
-        Ok(WireArrival(Arrival::Open { per_second: open.per_second, spacing: open.spacing }))
+impl<'de> Deserialize<'de> for WireArrival {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let table = "{ per_second = 1000, spacing = \"even\" }";
+        let visitor = WordOr { word: "closed", table, of: PhantomData::<WireOpen> };
+        let open = deserializer.deserialize_any(visitor)?;
+        Ok(Self(open.map_or(Arrival::Closed, |open| Arrival::Open {
+            per_second: open.per_second,
+            spacing: open.spacing,
+        })))
     }
 }
 
-impl<'de> Deserialize<'de> for WireArrival {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ArrivalVisitor)
+/// Reads a word, which stands for none, or a table.
+pub(super) struct WordOr<T> {
+    pub(super) word: &'static str,
+    /// How such a table looks, for messages.
+    pub(super) table: &'static str,
+    pub(super) of: PhantomData<T>,
+}
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for WordOr<T> {
+    type Value = Option<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\" or a table such as {}", self.word, self.table)
+    }
+
+    fn visit_str<E: de::Error>(self, value: &str) -> Result<Option<T>, E> {
+        match value == self.word {
+            true => Ok(None),
+            false => Err(E::invalid_value(de::Unexpected::Str(value), &self)),
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Option<T>, A::Error> {
+        T::deserialize(de::value::MapAccessDeserializer::new(map)).map(Some)
     }
 }

@@ -6,9 +6,6 @@ use model::reading::Scope;
 use procfs::DiskStat;
 use std::path::PathBuf;
 
-/// Counters of a block device.
-pub(super) struct Diskstats;
-
 const COUNTERS: &[Counter] = &[
     counter::total("device_reads", "reads", "reads that the device finished"),
     counter::total("device_read_kib", "KiB", "read from the device"),
@@ -23,35 +20,24 @@ const COUNTERS: &[Counter] = &[
 /// The kernel's sector in `/proc/diskstats`, whatever the device's own.
 const SECTORS_PER_KIB: f64 = 2.0;
 
-impl Probe for Diskstats {
-    fn name(&self) -> &'static str {
-        "diskstats"
-    }
+/// Counters of a block device.
+pub(super) const PROBE: Probe = Probe { name: "diskstats", counters: COUNTERS, open };
 
-    fn help(&self) -> &'static str {
-        "reads, writes and flushes of the data folder's block device"
+fn open(target: &Target, _: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
+    if target.data_folder.as_os_str().is_empty() {
+        return Ok(None);
     }
-
-    fn counters(&self) -> &'static [Counter] {
-        COUNTERS
-    }
-
-    fn open(&self, target: &Target, _purpose: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
-        if target.data_folder.as_os_str().is_empty() {
-            return Ok(None);
-        }
-        let path = target.proc_root.join("diskstats");
-        let absent = |why: String| Error::Absent(format!("device counters absent: {why}"));
-        let mount = mount::of_target(target)
-            .ok_or_else(|| absent("the mount of the data folder is not known".into()))?;
-        let text = fs_err::read_to_string(&path)
-            .map_err(|_| absent("no `/proc/diskstats` on this host".into()))?;
-        let lines = text.lines().filter_map(|line| DiskStat::from_line(line).ok());
-        let device = lines.into_iter().find(|d| mount.is_on(d)).ok_or_else(|| {
-            absent(format!("`{}` at `{}` has no block device", mount.kind, mount.point.display()))
-        })?;
-        Ok(Some(Box::new(Open { path, name: device.name, times: [Time::default(); 3] })))
-    }
+    let path = target.proc_root.join("diskstats");
+    let absent = |why: String| Error::Absent(format!("device counters absent: {why}"));
+    let mount = mount::of_target(target)
+        .ok_or_else(|| absent("the mount of the data folder is not known".into()))?;
+    let text = fs_err::read_to_string(&path)
+        .map_err(|_| absent("no `/proc/diskstats` on this host".into()))?;
+    let lines = text.lines().filter_map(|line| DiskStat::from_line(line).ok());
+    let device = lines.into_iter().find(|d| mount.is_on(d)).ok_or_else(|| {
+        absent(format!("`{}` at `{}` has no block device", mount.kind, mount.point.display()))
+    })?;
+    Ok(Some(Box::new(Open { path, name: device.name, times: [Time::default(); 3] })))
 }
 
 struct Open {
@@ -118,7 +104,7 @@ mod tests {
 
     fn open(fake: &FakeProc, folder: &str) -> Result<Box<dyn Reader>, String> {
         let target = Target { data_folder: Path::new(folder).to_path_buf(), ..fake.target() };
-        let opened = Diskstats.open(&target, Purpose::Window).map_err(|e| e.to_string())?;
+        let opened = super::open(&target, Purpose::Window).map_err(|e| e.to_string())?;
         opened.ok_or_else(|| "nothing".into())
     }
 

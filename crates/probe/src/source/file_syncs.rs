@@ -9,9 +9,6 @@ use crate::{
     tracefs,
 };
 
-/// Syncs of files through the kernel's trace events.
-pub(super) struct FileSyncs;
-
 const FSYNCS: &str = "fsyncs";
 
 const COUNTERS: &[crate::Counter] = &[counter::total(
@@ -21,46 +18,35 @@ const COUNTERS: &[crate::Counter] = &[counter::total(
      and synchronous writes",
 )];
 
-impl Probe for FileSyncs {
-    fn name(&self) -> &'static str {
-        "file_syncs"
-    }
+/// Syncs of files through the kernel's trace events.
+pub(super) const PROBE: Probe = Probe { name: "file_syncs", counters: COUNTERS, open };
 
-    fn help(&self) -> &'static str {
-        "how often files are made durable, by each task, from the kernel's trace events"
+// `dbdyno doctor` names what a host lacks here, not every table of costs.
+fn open(target: &Target, purpose: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
+    let members = members(target);
+    if purpose == Purpose::Series || members.is_empty() {
+        return Ok(None);
     }
-
-    fn counters(&self) -> &'static [crate::Counter] {
-        COUNTERS
-    }
-
-    // `dbdyno doctor` names what a host lacks here, not every table of costs.
-    fn open(&self, target: &Target, purpose: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
-        let members = members(target);
-        if purpose == Purpose::Series || members.is_empty() {
-            return Ok(None);
-        }
-        let mount = mount::of_target(target);
-        let Ok(found) = tracefs::sync_events(&target.proc_root, mount) else {
-            return Ok(None);
-        };
-        limit::make_room((found.ids.len() * members.len()) as u64)?;
-        let mut attached = Vec::new();
-        for member in &members {
-            for id in &found.ids {
-                match attach::attach(Event::traced(FSYNCS, *id), member.tid) {
-                    Ok(counter) => attached.push((counter, member.part)),
-                    // The task ended meanwhile.
-                    Err(error) if attach::has_ended(&error) => break,
-                    Err(error) if attach::is_refusal(&error) => return Ok(None),
-                    Err(reason) => {
-                        return Err(Error::Attach { counter: FSYNCS, task: member.tid, reason });
-                    }
+    let mount = mount::of_target(target);
+    let Ok(found) = tracefs::sync_events(&target.proc_root, mount) else {
+        return Ok(None);
+    };
+    limit::make_room((found.ids.len() * members.len()) as u64)?;
+    let mut attached = Vec::new();
+    for member in &members {
+        for id in &found.ids {
+            match attach::attach(Event::traced(FSYNCS, *id), member.tid) {
+                Ok(counter) => attached.push((counter, member.part)),
+                // The task ended meanwhile.
+                Err(error) if attach::has_ended(&error) => break,
+                Err(error) if attach::is_refusal(&error) => return Ok(None),
+                Err(reason) => {
+                    return Err(Error::Attach { counter: FSYNCS, task: member.tid, reason });
                 }
             }
         }
-        Ok(Some(Box::new(Open { attached, parts: Parts::of(target) })))
     }
+    Ok(Some(Box::new(Open { attached, parts: Parts::of(target) })))
 }
 
 struct Open {

@@ -11,23 +11,24 @@ mod vmstat;
 
 use crate::{Counter, Error, Target, Values};
 
-/// One source of readings. `open` may be slow; [`Reader::read`] must be cheap.
-pub trait Probe: Sync {
+/// One source of readings.
+pub struct Probe {
     /// Name: the file's stem.
-    fn name(&self) -> &'static str;
-    /// One line of help.
-    fn help(&self) -> &'static str;
+    pub name: &'static str,
     /// The counters that its readers may give.
-    fn counters(&self) -> &'static [Counter];
-    /// Starts to look at a target. [`Error::Absent`] says in one sentence what this host does not
-    /// have; nothing at all is returned where the probe is not meant for the purpose or for such a
-    /// target.
-    fn open(&self, target: &Target, purpose: Purpose) -> Result<Option<Box<dyn Reader>>, Error>;
+    pub counters: &'static [Counter],
+    /// Starts to look at a target, which may be slow. [`Error::Absent`] says in one sentence what
+    /// this host does not have; nothing at all is returned where the probe is not meant for the
+    /// purpose or for such a target.
+    pub open: fn(&Target, Purpose) -> Result<Found, Error>,
 }
+
+/// An open source, if there is one for a purpose.
+pub type Found = Option<Box<dyn Reader>>;
 
 /// An open source.
 pub trait Reader: Send {
-    /// Adds the present values.
+    /// Adds the present values: it must be cheap.
     fn read(&mut self, values: &mut Values) -> Result<(), Error>;
     /// What the user of the values must know, one phrase each.
     fn marks(&self) -> Vec<String> {
@@ -46,18 +47,18 @@ pub enum Purpose {
 
 /// In the order in which `dbdyno list probes` shows them; an earlier probe's counter hides a later
 /// one's.
-pub const PROBES: &[&dyn Probe] = &[
-    &perf_event::PerfEvent,
-    &file_syncs::FileSyncs,
-    &proc_task::ProcTask,
-    &proc_pid::ProcPid,
-    &proc_stat::ProcStat,
-    &diskstats::Diskstats,
-    &pressure::Pressure,
-    &vmstat::Vmstat,
+pub const PROBES: &[Probe] = &[
+    perf_event::PROBE,
+    file_syncs::PROBE,
+    proc_task::PROBE,
+    proc_pid::PROBE,
+    proc_stat::PROBE,
+    diskstats::PROBE,
+    pressure::PROBE,
+    vmstat::PROBE,
 ];
 
 /// The counter with this name.
 pub fn counter(name: &str) -> Option<&'static Counter> {
-    PROBES.iter().flat_map(|probe| probe.counters()).find(|counter| counter.name == name)
+    PROBES.iter().flat_map(|probe| probe.counters).find(|counter| counter.name == name)
 }

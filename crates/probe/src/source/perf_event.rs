@@ -11,9 +11,6 @@ use crate::{
 use perf_event::Counter;
 use std::time::Duration;
 
-/// Counters through perf.
-pub(super) struct PerfEvent;
-
 const COUNTERS: &[crate::Counter] = &[
     counter::total("user_instructions", "instructions", "instructions executed in user mode"),
     counter::total("kernel_instructions", "instructions", "instructions executed in the kernel"),
@@ -24,44 +21,33 @@ const COUNTERS: &[crate::Counter] = &[
     counter::total("page_faults", "faults", "page faults, minor and major"),
 ];
 
-impl Probe for PerfEvent {
-    fn name(&self) -> &'static str {
-        "perf_event"
-    }
+/// Counters through perf.
+pub(super) const PROBE: Probe = Probe { name: "perf_event", counters: COUNTERS, open };
 
-    fn help(&self) -> &'static str {
-        "instructions, cycles, switches and page faults of each task, through perf"
+fn open(target: &Target, purpose: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
+    // A second set on the same tasks would spoil the first one, so a series goes without.
+    if purpose == Purpose::Series {
+        return Ok(None);
     }
-
-    fn counters(&self) -> &'static [crate::Counter] {
-        COUNTERS
+    let members = members(target);
+    if members.is_empty() {
+        return Ok(None);
     }
-
-    fn open(&self, target: &Target, purpose: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
-        // A second set on the same tasks would spoil the first one, so a series goes without.
-        if purpose == Purpose::Series {
-            return Ok(None);
-        }
-        let members = members(target);
-        if members.is_empty() {
-            return Ok(None);
-        }
-        for set in attach::sets(permission::check()) {
-            limit::make_room((set.events.len() * members.len()) as u64)?;
-            match attach_all(&set.events, &members) {
-                Ok(attached) => {
-                    let parts = Parts::of(target);
-                    let (events, marks) = (set.events, set.marks);
-                    let reader = Open { events, attached, parts, marks, whole: true };
-                    return Ok(Some(Box::new(reader)));
-                }
-                // All counters of this try are closed here: two sets are never on one task.
-                Err(Error::Attach { reason, .. }) if attach::is_refusal(&reason) => {}
-                Err(error) => return Err(error),
+    for set in attach::sets(permission::check()) {
+        limit::make_room((set.events.len() * members.len()) as u64)?;
+        match attach_all(&set.events, &members) {
+            Ok(attached) => {
+                let parts = Parts::of(target);
+                let (events, marks) = (set.events, set.marks);
+                let reader = Open { events, attached, parts, marks, whole: true };
+                return Ok(Some(Box::new(reader)));
             }
+            // All counters of this try are closed here: two sets are never on one task.
+            Err(Error::Attach { reason, .. }) if attach::is_refusal(&reason) => {}
+            Err(error) => return Err(error),
         }
-        Err(Error::Absent("perf not permitted: CPU from /proc".into()))
     }
+    Err(Error::Absent("perf not permitted: CPU from /proc".into()))
 }
 
 struct Attached {

@@ -5,9 +5,6 @@ use crate::{Counter, Error, Target, Values, counter};
 use model::reading::Scope;
 use std::path::PathBuf;
 
-/// Counters of `/proc/pressure`.
-pub(super) struct Pressure;
-
 const COUNTERS: &[Counter] = &[
     counter::total("pressure_cpu_some_us", "us", "time that some task waited for a CPU"),
     counter::total("pressure_io_some_us", "us", "time that some task waited for storage"),
@@ -23,27 +20,16 @@ const LINES: &[(&str, &str, &str)] = &[
     ("memory", "some", "pressure_memory_some_us"),
 ];
 
-impl Probe for Pressure {
-    fn name(&self) -> &'static str {
-        "pressure"
-    }
+/// Counters of `/proc/pressure`.
+pub(super) const PROBE: Probe = Probe { name: "pressure", counters: COUNTERS, open };
 
-    fn help(&self) -> &'static str {
-        "time that tasks of the host waited for CPU, storage and memory"
+fn open(target: &Target, _: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
+    let folder = target.proc_root.join("pressure");
+    // Many kernels do without; nothing that a verdict needs is lost, so no mark.
+    if fs_err::read_to_string(folder.join("cpu")).is_err() {
+        return Ok(None);
     }
-
-    fn counters(&self) -> &'static [Counter] {
-        COUNTERS
-    }
-
-    fn open(&self, target: &Target, _purpose: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
-        let folder = target.proc_root.join("pressure");
-        // Many kernels do without; nothing that a verdict needs is lost, so no mark.
-        if fs_err::read_to_string(folder.join("cpu")).is_err() {
-            return Ok(None);
-        }
-        Ok(Some(Box::new(Open { folder })))
-    }
+    Ok(Some(Box::new(Open { folder })))
 }
 
 struct Open {
@@ -81,12 +67,12 @@ mod tests {
             |kind, total| format!("{kind} avg10=0.00 avg60=0.10 avg300=0.00 total={total}\n");
         let fake = FakeProc::new();
         fake.write("pressure/cpu", &line("some", 77)).write("pressure/io", &line("full", 5));
-        let mut reader = Pressure.open(&fake.target(), Purpose::Series).unwrap().unwrap();
+        let mut reader = open(&fake.target(), Purpose::Series).unwrap().unwrap();
         let mut values = Values::default();
         reader.read(&mut values).unwrap();
         assert_eq!(values.get(Scope::Host, "pressure_cpu_some_us"), Some(77.0));
         assert_eq!(values.get(Scope::Host, "pressure_io_full_us"), Some(5.0));
         assert_eq!(values.iter().count(), 2);
-        assert!(Pressure.open(&FakeProc::new().target(), Purpose::Series).unwrap().is_none());
+        assert!(open(&FakeProc::new().target(), Purpose::Series).unwrap().is_none());
     }
 }

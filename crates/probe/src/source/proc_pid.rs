@@ -10,9 +10,6 @@ use model::reading::Scope;
 use procfs::process::Io;
 use std::path::Path;
 
-/// Counters of processes from `/proc`.
-pub(super) struct ProcPid;
-
 const COUNTERS: &[Counter] = &[
     counter::level(
         "rss_kib",
@@ -37,25 +34,14 @@ const IO: &[(&str, Column)] = &[
     ("write_calls", |io| io.syscw),
 ];
 
-impl Probe for ProcPid {
-    fn name(&self) -> &'static str {
-        "proc_pid"
-    }
+/// Counters of processes from `/proc`.
+pub(super) const PROBE: Probe = Probe { name: "proc_pid", counters: COUNTERS, open };
 
-    fn help(&self) -> &'static str {
-        "memory and storage traffic of the server and of the driver, from /proc"
+fn open(target: &Target, _: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
+    if target.client_pids.is_empty() && server_processes(target).is_empty() {
+        return Ok(None);
     }
-
-    fn counters(&self) -> &'static [Counter] {
-        COUNTERS
-    }
-
-    fn open(&self, target: &Target, _purpose: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
-        if target.client_pids.is_empty() && server_processes(target).is_empty() {
-            return Ok(None);
-        }
-        Ok(Some(Box::new(Open { target: target.clone() })))
-    }
+    Ok(Some(Box::new(Open { target: target.clone() })))
 }
 
 struct Open {
@@ -152,7 +138,7 @@ mod tests {
         process(&fake, 50, [80, 7, 1, 1], [1, 1]);
         target.client_pids = vec![50];
         let mut values = Values::default();
-        let mut reader = ProcPid.open(&target, Purpose::Series).unwrap().unwrap();
+        let mut reader = open(&target, Purpose::Series).unwrap().unwrap();
         reader.read(&mut values).unwrap();
         for (counter, expected) in [
             ("rss_kib", 2340.0),
@@ -173,7 +159,7 @@ mod tests {
         process(&fake, 10, [1, 1, 1, 1], [1, 1]);
         let mut target = fake.target();
         target.server_pids = vec![10];
-        let mut reader = ProcPid.open(&target, Purpose::Window).unwrap().unwrap();
+        let mut reader = open(&target, Purpose::Window).unwrap().unwrap();
         fake.remove("10");
         let mut values = Values::default();
         reader.read(&mut values).unwrap();

@@ -5,9 +5,6 @@ use crate::{Counter, Error, Target, Values, counter};
 use model::reading::Scope;
 use std::path::PathBuf;
 
-/// Counters of the host from `/proc/stat`.
-pub(super) struct ProcStat;
-
 const COUNTERS: &[Counter] = &[
     counter::total("host_cpu_ns", "ns", "time that the host's CPUs were busy, in all"),
     counter::total("steal_ns", "ns", "steal: time that the hypervisor gave to other guests"),
@@ -16,26 +13,15 @@ const COUNTERS: &[Counter] = &[
     counter::total("host_interrupts", "interrupts", "interrupts of all CPUs"),
 ];
 
-impl Probe for ProcStat {
-    fn name(&self) -> &'static str {
-        "proc_stat"
-    }
+/// Counters of the host from `/proc/stat`.
+pub(super) const PROBE: Probe = Probe { name: "proc_stat", counters: COUNTERS, open };
 
-    fn help(&self) -> &'static str {
-        "CPU time, steal, switches and interrupts of the whole host"
+fn open(target: &Target, _: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
+    let path = target.proc_root.join("stat");
+    if !path.exists() {
+        return Err(Error::Absent("host counters absent: no `/proc/stat`".into()));
     }
-
-    fn counters(&self) -> &'static [Counter] {
-        COUNTERS
-    }
-
-    fn open(&self, target: &Target, _purpose: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
-        let path = target.proc_root.join("stat");
-        if !path.exists() {
-            return Err(Error::Absent("host counters absent: no `/proc/stat`".into()));
-        }
-        Ok(Some(Box::new(Open { path, tick_ns: crate::task::tick_ns() })))
-    }
+    Ok(Some(Box::new(Open { path, tick_ns: crate::task::tick_ns() })))
 }
 
 struct Open {
@@ -89,7 +75,7 @@ mod tests {
         let stat = "cpu  100 2 30 4000 7 5 6 11 50 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n\
                     intr 987 1 2 3\nctxt 555\nbtime 1\n";
         fake.write("stat", stat);
-        let mut reader = ProcStat.open(&fake.target(), Purpose::Window).unwrap().unwrap();
+        let mut reader = open(&fake.target(), Purpose::Window).unwrap().unwrap();
         let mut values = Values::default();
         reader.read(&mut values).unwrap();
         let tick = 1e9 / procfs::ticks_per_second() as f64;

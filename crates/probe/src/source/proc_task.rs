@@ -10,9 +10,6 @@ use crate::{
 use procfs::process::Schedstat;
 use std::{collections::BTreeMap, path::Path};
 
-/// Counters of tasks from `/proc`.
-pub(super) struct ProcTask;
-
 const COUNTERS: &[Counter] = &[
     counter::total("cpu_ns", "ns", "time on a CPU, threads and processes that ended included"),
     counter::total("runqueue_wait_ns", "ns", "run queue time: ready, but waiting for a CPU"),
@@ -25,38 +22,27 @@ const COUNTERS: &[Counter] = &[
 /// Counters of a task that only its `schedstat` gives: the cheap part, enough for a series.
 const CHEAP: usize = 2;
 
-impl Probe for ProcTask {
-    fn name(&self) -> &'static str {
-        "proc_task"
-    }
+/// Counters of tasks from `/proc`.
+pub(super) const PROBE: Probe = Probe { name: "proc_task", counters: COUNTERS, open };
 
-    fn help(&self) -> &'static str {
-        "CPU time, run queue, switches and page faults of each task, from /proc"
+fn open(target: &Target, purpose: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
+    let parts = Parts::of(target);
+    let members = members(target);
+    if members.is_empty() {
+        return Ok(None);
     }
-
-    fn counters(&self) -> &'static [Counter] {
-        COUNTERS
+    // A kernel without this accounting has no such file, or one of zeros.
+    let has_run = |one: &Member| {
+        let folder = task_folder(&target.proc_root, one.pid, one.tid);
+        counts(&folder, purpose).is_some_and(|[cpu_ns, ..]| cpu_ns > 0)
+    };
+    if !members.iter().any(has_run) {
+        return Err(Error::Absent("task counters absent: `/proc` has none on this host".into()));
     }
-
-    fn open(&self, target: &Target, purpose: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
-        let parts = Parts::of(target);
-        let members = members(target);
-        if members.is_empty() {
-            return Ok(None);
-        }
-        // A kernel without this accounting has no such file, or one of zeros.
-        let has_run = |one: &Member| {
-            let folder = task_folder(&target.proc_root, one.pid, one.tid);
-            counts(&folder, purpose).is_some_and(|[cpu_ns, ..]| cpu_ns > 0)
-        };
-        if !members.iter().any(has_run) {
-            return Err(Error::Absent("task counters absent: `/proc` has none on this host".into()));
-        }
-        let unseen = [Part::Background, Part::Client]
-            .map(|part| Family { part, unseen: Unseen::new(&target.proc_root) });
-        let known = BTreeMap::new();
-        Ok(Some(Box::new(Open { target: target.clone(), purpose, parts, known, unseen })))
-    }
+    let unseen = [Part::Background, Part::Client]
+        .map(|part| Family { part, unseen: Unseen::new(&target.proc_root) });
+    let known = BTreeMap::new();
+    Ok(Some(Box::new(Open { target: target.clone(), purpose, parts, known, unseen })))
 }
 
 /// In the order of [`COUNTERS`].
@@ -200,7 +186,7 @@ mod tests {
         let mut target = fake.target();
         target.server_pids = vec![10];
         target.foreground = vec![11];
-        let mut reader = ProcTask.open(&target, Purpose::Window).unwrap().unwrap();
+        let mut reader = open(&target, Purpose::Window).unwrap().unwrap();
         let values = read(&mut reader);
         for (scope, counter, expected) in [
             (Scope::Server, "cpu_ns", 3000.0),
@@ -226,7 +212,7 @@ mod tests {
         fake.task(10, 10, "1000 0 1");
         let mut target = fake.target();
         target.server_pids = vec![10];
-        let mut reader = ProcTask.open(&target, Purpose::Series).unwrap().unwrap();
+        let mut reader = open(&target, Purpose::Series).unwrap().unwrap();
         assert_eq!(read(&mut reader).get(Scope::Server, "cpu_ns"), Some(1000.0));
         fake.task(10, 10, "30 0 1");
         let values = read(&mut reader);
@@ -241,7 +227,7 @@ mod tests {
             fake.task(10, 10, schedstat).moves(10, 10, [0; 4]).task(10, 11, "0 0 0");
             let mut target = fake.target();
             target.server_pids = vec![10];
-            let opened = ProcTask.open(&target, Purpose::Window);
+            let opened = open(&target, Purpose::Window);
             assert_eq!(matches!(opened, Err(Error::Absent(_))), absent, "{schedstat}");
         };
         check("1000 0 3", false);

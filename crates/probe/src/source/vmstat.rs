@@ -5,9 +5,6 @@ use crate::{Counter, Error, Target, Values, counter};
 use model::reading::Scope;
 use std::path::PathBuf;
 
-/// Counters of `/proc/vmstat`.
-pub(super) struct Vmstat;
-
 const COUNTERS: &[Counter] = &[
     counter::level("host_dirty_kib", "KiB", "dirty file pages"),
     counter::level("host_writeback_kib", "KiB", "file pages under writeback"),
@@ -18,27 +15,16 @@ const COUNTERS: &[Counter] = &[
 /// Names of the kernel, each in pages, in the order of [`COUNTERS`].
 const NAMES: [&str; COUNTERS.len()] = ["nr_dirty", "nr_writeback", "pswpin", "pswpout"];
 
-impl Probe for Vmstat {
-    fn name(&self) -> &'static str {
-        "vmstat"
-    }
+/// Counters of `/proc/vmstat`.
+pub(super) const PROBE: Probe = Probe { name: "vmstat", counters: COUNTERS, open };
 
-    fn help(&self) -> &'static str {
-        "dirty pages and swapping of the host"
+fn open(target: &Target, _: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
+    let path = target.proc_root.join("vmstat");
+    if !path.exists() {
+        return Ok(None);
     }
-
-    fn counters(&self) -> &'static [Counter] {
-        COUNTERS
-    }
-
-    fn open(&self, target: &Target, _purpose: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
-        let path = target.proc_root.join("vmstat");
-        if !path.exists() {
-            return Ok(None);
-        }
-        let page_kib = procfs::page_size() as f64 / 1024.0;
-        Ok(Some(Box::new(Open { path, page_kib })))
-    }
+    let page_kib = procfs::page_size() as f64 / 1024.0;
+    Ok(Some(Box::new(Open { path, page_kib })))
 }
 
 struct Open {
@@ -70,7 +56,7 @@ mod tests {
     fn pages_become_kib() {
         let fake = FakeProc::new();
         fake.write("vmstat", "nr_free_pages 7\nnr_dirty 3\nnr_writeback 0\npswpin 2\npswpout x\n");
-        let mut reader = Vmstat.open(&fake.target(), Purpose::Series).unwrap().unwrap();
+        let mut reader = open(&fake.target(), Purpose::Series).unwrap().unwrap();
         let mut values = Values::default();
         reader.read(&mut values).unwrap();
         let page = procfs::page_size() as f64 / 1024.0;

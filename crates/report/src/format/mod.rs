@@ -25,7 +25,7 @@ pub struct Format {
     /// One line.
     pub help: &'static str,
     /// The page that it writes.
-    pub page: &'static dyn Page,
+    pub page: &'static Page,
     /// Whether the text holds the warnings; where it does not, the caller says them elsewhere.
     pub holds_warnings: bool,
     /// Whether it shows what is known beside the comparisons; otherwise nobody need gather it.

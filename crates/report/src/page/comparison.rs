@@ -80,41 +80,35 @@ const OVERVIEW_LINES: usize = 140;
 /// Stacked tables from which on numbers are more readable than labels.
 const STACKED: usize = 3;
 
-pub(super) struct ComparisonPage;
+pub(super) const PAGE: Page = Page { name: "comparison", document };
 
-impl Page for ComparisonPage {
-    fn name(&self) -> &'static str {
-        "comparison"
+fn document(report: &Report) -> Document {
+    let mut document = Document::default();
+    if report.comparisons.is_empty() {
+        document.paragraph("nothing is recorded yet");
     }
-
-    fn document(&self, report: &Report) -> Document {
-        let mut document = Document::default();
-        if report.comparisons.is_empty() {
-            document.paragraph("nothing is recorded yet");
+    let nothing = Details::default();
+    for (index, comparison) in report.comparisons.iter().enumerate() {
+        let details = report.details.get(index).unwrap_or(&nothing);
+        let short = Names::of(&comparison.subjects, &report.view.aliases);
+        let comparison = &*short.comparison(comparison);
+        let labels = labels(comparison, report.screen.columns);
+        let metrics = shown(comparison, &report.metrics);
+        let screen = FirstScreen { comparison, details, names: &short, labels: &labels };
+        screen.write(&metrics, &mut document);
+        short.legend().into_iter().for_each(|said| document.paragraph(said));
+        let names: Vec<String> = labels.into_iter().map(|label| label.short).collect();
+        overview(comparison, &names, report, &mut document);
+        if report.metrics.is_empty() {
+            recalls(comparison, &mut document);
         }
-        let nothing = Details::default();
-        for (index, comparison) in report.comparisons.iter().enumerate() {
-            let details = report.details.get(index).unwrap_or(&nothing);
-            let short = Names::of(&comparison.subjects, &report.view.aliases);
-            let comparison = &*short.comparison(comparison);
-            let labels = labels(comparison, report.screen.columns);
-            let metrics = shown(comparison, &report.metrics);
-            let screen = FirstScreen { comparison, details, names: &short, labels: &labels };
-            screen.write(&metrics, &mut document);
-            short.legend().into_iter().for_each(|said| document.paragraph(said));
-            let names: Vec<String> = labels.into_iter().map(|label| label.short).collect();
-            overview(comparison, &names, report, &mut document);
-            if report.metrics.is_empty() {
-                recalls(comparison, &mut document);
-            }
-            self::details(comparison, &names, &report.metrics, &mut document);
-            let method = trust::behind_ratios(comparison).into_iter().map(Item::Paragraph);
-            document.items.extend(method);
-            let warnings = comparison.warnings.iter().cloned().map(Item::Warning);
-            document.items.extend(warnings);
-        }
-        document
+        self::details(comparison, &names, &report.metrics, &mut document);
+        let method = trust::behind_ratios(comparison).into_iter().map(Item::Paragraph);
+        document.items.extend(method);
+        let warnings = comparison.warnings.iter().cloned().map(Item::Warning);
+        document.items.extend(warnings);
     }
+    document
 }
 
 /// Vector indexes: rates where variants find the same share of the nearest rows.

@@ -12,18 +12,9 @@ use analysis::{
 };
 use model::mark::SLA_MISSED;
 
-pub(super) struct InsertBenchmarkPage;
-
-impl Page for InsertBenchmarkPage {
-    fn name(&self) -> &'static str {
-        "insert_benchmark"
-    }
-
-    /// In the first style.
-    fn document(&self, report: &Report) -> Document {
-        document(report, STYLES[0])
-    }
-}
+/// In the first style.
+pub(super) const PAGE: Page =
+    Page { name: "insert_benchmark", document: |report| document(report, STYLES[0]) };
 
 /// The tables of every comparison that has paced work, in a style.
 pub(crate) fn document(report: &Report, style: &dyn Style) -> Document {

@@ -11,25 +11,19 @@ pub(crate) use insert_benchmark::document as insert_benchmark;
 pub(crate) use records::{better, is_asked};
 
 /// One page.
-pub trait Page: Sync {
+pub struct Page {
     /// Name: the file's stem.
-    fn name(&self) -> &'static str;
-
+    pub name: &'static str,
     /// What it says about a report. Never fails: what cannot be said is said.
-    fn document(&self, report: &Report) -> Document;
+    pub document: fn(&Report) -> Document,
 }
 
 /// In the order in which a reader meets them.
-pub const PAGES: &[&dyn Page] = &[
-    &comparison::ComparisonPage,
-    &insert_benchmark::InsertBenchmarkPage,
-    &report::ReportPage,
-    &records::RecordsPage,
-];
+pub const PAGES: &[Page] = &[comparison::PAGE, insert_benchmark::PAGE, report::PAGE, records::PAGE];
 
 /// The tables for people.
-pub(crate) const COMPARISON: &dyn Page = &comparison::ComparisonPage;
+pub(crate) const COMPARISON: &Page = &comparison::PAGE;
 /// All sections, for people who read it in a browser.
-pub(crate) const REPORT: &dyn Page = &report::ReportPage;
+pub(crate) const REPORT: &Page = &report::PAGE;
 /// One row per cell, for programs.
-pub(crate) const RECORDS: &dyn Page = &records::RecordsPage;
+pub(crate) const RECORDS: &Page = &records::PAGE;

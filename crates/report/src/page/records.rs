@@ -9,27 +9,21 @@ use crate::{
 use analysis::{Comparison, PhaseResult};
 use model::metric::Better;
 
-pub(super) struct RecordsPage;
+pub(super) const PAGE: Page = Page { name: "records", document };
 
-impl Page for RecordsPage {
-    fn name(&self) -> &'static str {
-        "records"
-    }
-
-    fn document(&self, report: &Report) -> Document {
-        let factors = grid::factors(&report.comparisons);
-        let mut table = Table { columns: columns(&factors), ..Table::default() };
-        for comparison in &report.comparisons {
-            for phase in &comparison.phases {
-                for cell in phase.cells.iter().filter(|cell| is_asked(report, cell)) {
-                    table.rows.push(Row::Cells(row(comparison, phase, cell, &factors)));
-                }
+fn document(report: &Report) -> Document {
+    let factors = grid::factors(&report.comparisons);
+    let mut table = Table { columns: columns(&factors), ..Table::default() };
+    for comparison in &report.comparisons {
+        for phase in &comparison.phases {
+            for cell in phase.cells.iter().filter(|cell| is_asked(report, cell)) {
+                table.rows.push(Row::Cells(row(comparison, phase, cell, &factors)));
             }
         }
-        let warnings = report.comparisons.iter().flat_map(Comparison::all_warnings);
-        let warnings = warnings.map(|sentence| Item::Warning(sentence.to_owned()));
-        Document { items: [Item::Table(table)].into_iter().chain(warnings).collect() }
     }
+    let warnings = report.comparisons.iter().flat_map(Comparison::all_warnings);
+    let warnings = warnings.map(|sentence| Item::Warning(sentence.to_owned()));
+    Document { items: [Item::Table(table)].into_iter().chain(warnings).collect() }
 }
 
 /// Whether a cell's metric was asked for.

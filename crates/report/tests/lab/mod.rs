@@ -106,10 +106,7 @@ pub fn comparison(
             .iter()
             .map(|(label, _)| ((*label).to_owned(), (*label != base).then(|| base.to_owned())))
             .collect(),
-        looks: Vec::new(),
-        margins: Default::default(),
-        phases: Default::default(),
-        hosts: Default::default(),
+        ..Design::default()
     };
     compare(&observations, &design)
 }
@@ -124,22 +121,14 @@ pub fn trial(subject: &str, settings: &[(&str, &str)]) -> Trial {
     let settings = settings.iter().map(|(name, value)| ((*name).into(), (*value).into()));
     let header = TrialHeader {
         format: 1,
-        trial: String::new(),
         run: "r".into(),
         experiment: "points".into(),
-        plan: String::new(),
-        block: 0,
         subject: subject.into(),
         server_version: subject.into(),
         binary_sha256: "0".repeat(64),
-        configuration: String::new(),
         settings: settings.collect(),
-        ignored_settings: Vec::new(),
         seed: 1,
-        foreground: String::new(),
-        provenance: Default::default(),
-        round_trip_us: None,
-        agent: None,
+        ..TrialHeader::default()
     };
     Trial { header, environment: Environment::default(), remarks: Vec::new() }
 }

@@ -189,10 +189,7 @@ pub fn report(subjects: usize, seconds: usize) -> Report {
         question: "Do newer servers keep up?".into(),
         suite: "insert-benchmark".into(),
         subjects: labels.iter().map(|l| (l.clone(), (*l != base).then(|| base.clone()))).collect(),
-        looks: Vec::new(),
-        margins: Default::default(),
-        phases: Default::default(),
-        hosts: Default::default(),
+        ..Design::default()
     };
     let details = Details {
         run: "r".into(),

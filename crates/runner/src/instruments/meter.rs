@@ -1,50 +1,22 @@
 //! All counters of the server, the driver and the host, read at both ends of the window, and the
 //! CPU time of processes that are not of this run.
 
-use super::{Findings, Instrument, Opened, Span};
-use crate::{
-    Error,
-    server::{Instance, Observing},
-};
+use super::{Findings, Instrument, Span};
 use model::{
     disturbance::WINDOW,
-    drive::StretchReport,
-    observed::{HostLoad, Observation},
+    observed::{HostLoad, Observation, Observed},
     reading::{Reading, Scope},
 };
 
 /// The instrument.
-pub(super) struct Meter;
+pub(super) const METER: Instrument =
+    Instrument { span: Span::Window, observation: Observation::Window, add, tells_later: true };
 
-struct Open(Observing);
-
-impl Instrument for Meter {
-    fn span(&self) -> Span {
-        Span::Window
-    }
-
-    fn open(&self, instance: &Instance) -> Result<Box<dyn Opened>, Error> {
-        Ok(Box::new(Open(instance.observe(Observation::Window)?)))
-    }
-}
-
-impl Opened for Open {
-    fn begin(&mut self) -> Result<(), Error> {
-        self.0.begin()
-    }
-
-    fn end(&mut self, _: &StretchReport, found: &mut Findings) -> Result<(), Error> {
-        let window = self.0.end()?;
-        found.readings.extend(window.readings);
-        found.readings.extend(window.load.iter().flat_map(others));
-        found.tasks.extend(window.tasks);
-        found.marks.extend(window.marks);
-        Ok(())
-    }
-
-    fn so_far(&mut self) -> Result<Vec<Reading>, Error> {
-        Ok(self.0.so_far()?.readings)
-    }
+fn add(window: Observed, found: &mut Findings) {
+    found.readings.extend(window.readings);
+    found.readings.extend(window.load.iter().flat_map(others));
+    found.tasks.extend(window.tasks);
+    found.marks.extend(window.marks);
 }
 
 /// What others used of the host, and over which time.

@@ -1,5 +1,4 @@
-//! What observes a subject while it works: a trait, one file for each instrument, and the table of
-//! them.
+//! What observes a subject while it works: one file for each instrument, and the table of them.
 //!
 //! An instrument is opened on a subject that is frozen, begins before a stretch of work, and adds
 //! what it found after it: readings for the slice's record, and artefacts, which are files that the
@@ -10,16 +9,20 @@ mod meter;
 mod sampler;
 mod waits;
 
-use crate::{Error, server::Instance};
+use crate::{
+    Error,
+    server::{Instance, Observing},
+};
 use model::{
     drive::StretchReport,
     number::counted,
+    observed::{Observation, Observed},
     reading::{Reading, SeriesRow},
 };
 
 /// All instruments. Those of one span begin in this order and end in the opposite one, so that the
 /// last is closest to the work, and the others find its readings.
-const INSTRUMENTS: &[&dyn Instrument] = &[&sampler::Sampler, &waits::Waits, &meter::Meter];
+const INSTRUMENTS: &[Instrument] = &[sampler::SAMPLER, waits::WAITS, meter::METER];
 
 /// What an instrument observes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,17 +33,19 @@ pub(crate) enum Span {
     Window,
 }
 
-/// A kind of instrument.
-pub(crate) trait Instrument: Sync {
+/// A kind of instrument: an observation, and what becomes of it.
+pub(crate) struct Instrument {
     /// What it observes.
-    fn span(&self) -> Span;
-
-    /// Opens it on an instance that is frozen. It is dropped before the instance opens other
-    /// connections, and when a stretch breaks.
-    fn open(&self, instance: &Instance) -> Result<Box<dyn Opened>, Error>;
+    span: Span,
+    observation: Observation,
+    /// Adds what was observed to what others found.
+    add: fn(Observed, &mut Findings),
+    /// Whether it also tells of a stretch together with what followed it.
+    tells_later: bool,
 }
 
-/// An instrument that is open on one subject.
+/// An instrument that is open on one subject. It is dropped before the instance opens other
+/// connections, and when a stretch breaks.
 pub(crate) trait Opened: Send {
     /// Begins to observe.
     fn begin(&mut self) -> Result<(), Error>;
@@ -51,6 +56,29 @@ pub(crate) trait Opened: Send {
     /// Its readings since the stretch began, which has ended.
     fn so_far(&mut self) -> Result<Vec<Reading>, Error> {
         Ok(Vec::new())
+    }
+}
+
+struct Open {
+    instrument: &'static Instrument,
+    observing: Observing,
+}
+
+impl Opened for Open {
+    fn begin(&mut self) -> Result<(), Error> {
+        self.observing.begin()
+    }
+
+    fn end(&mut self, _: &StretchReport, found: &mut Findings) -> Result<(), Error> {
+        (self.instrument.add)(self.observing.end()?, found);
+        Ok(())
+    }
+
+    fn so_far(&mut self) -> Result<Vec<Reading>, Error> {
+        match self.instrument.tells_later {
+            true => Ok(self.observing.so_far()?.readings),
+            false => Ok(Vec::new()),
+        }
     }
 }
 
@@ -84,11 +112,15 @@ pub(crate) struct OpenInstruments {
 }
 
 impl OpenInstruments {
-    /// Opens those that observe slices and windows.
+    /// Opens those that observe slices and windows, on an instance that is frozen.
     pub(crate) fn on(instance: &Instance) -> Result<Self, Error> {
         let open = |span: Span| -> Result<Vec<Box<dyn Opened>>, Error> {
-            let own = INSTRUMENTS.iter().filter(|instrument| instrument.span() == span);
-            own.map(|instrument| instrument.open(instance)).collect()
+            let own = INSTRUMENTS.iter().filter(|instrument| instrument.span == span);
+            let open = |instrument: &'static Instrument| -> Result<Box<dyn Opened>, Error> {
+                let observing = instance.observe(instrument.observation)?;
+                Ok(Box::new(Open { instrument, observing }))
+            };
+            own.map(open).collect()
         };
         Ok(Self { slice: open(Span::Slice)?, window: open(Span::Window)? })
     }

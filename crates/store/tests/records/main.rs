@@ -8,7 +8,7 @@ mod merge;
 use model::{
     drive::{OpReport, StretchReport},
     environment::Environment,
-    experiment::{Design, Experiment},
+    experiment::Experiment,
     plan::{Block, Plan},
     reading::{Reading, Scope, SeriesRow},
     record::{Event, RECORD_FORMAT, SliceRecord, TrialHeader},
@@ -41,48 +41,28 @@ fn plan(name: &str, hash: &str) -> Plan {
             name: name.into(),
             suite: "quick".into(),
             question: "Is it slower?".into(),
-            design: Design::Interleaved,
             blocks: 2,
-            looks: Vec::new(),
-            decide: Default::default(),
-            explain: false,
             loads: 1,
             rounds: 2,
             seed: 42,
-            baseline: Default::default(),
-            factors: Vec::new(),
             tables: 1,
             rows: 1000,
-            age: 0.0,
             slice_seconds: 1.0,
             read_seconds: 1.0,
             at_once: 1,
             write_seconds: 1.0,
-            warmup_seconds: 0.0,
-            placement: Default::default(),
-            require: Vec::new(),
-            accept: Vec::new(),
-            combine: Default::default(),
-            series: String::new(),
-            note: String::new(),
             text: "question = \"Is it slower?\"\n".into(),
+            ..Experiment::default()
         },
         subjects: vec![subject("old"), subject("new")],
         base: vec!["old".into()],
-        schemas: Vec::new(),
-        phases: Vec::new(),
         blocks: vec![block(0), block(1)],
-        estimate: Default::default(),
+        ..Plan::default()
     }
 }
 
 fn header(subject: &str, block: u32) -> TrialHeader {
     TrialHeader {
-        format: 0,
-        trial: String::new(),
-        run: String::new(),
-        experiment: String::new(),
-        plan: String::new(),
         block,
         subject: subject.into(),
         server_version: "3.50.4".into(),
@@ -92,9 +72,7 @@ fn header(subject: &str, block: u32) -> TrialHeader {
         ignored_settings: vec!["old_one".into()],
         seed: u64::MAX,
         foreground: "the driver's own threads".into(),
-        provenance: Default::default(),
-        round_trip_us: None,
-        agent: None,
+        ..TrialHeader::default()
     }
 }
 

@@ -22,7 +22,7 @@ impl Default for Made<'_> {
 }
 
 impl Made<'_> {
-    fn values(&self, random: &mut Random) -> Vec<f64> {
+    fn values(&self, random: &mut SplitMix) -> Vec<f64> {
         let value = |index: usize| {
             let levels = self.steps.iter().filter(|(at, _)| index >= *at);
             let level: f64 = levels.map(|(_, size)| size).sum();
@@ -35,7 +35,7 @@ impl Made<'_> {
 
     /// Confirmed and suspected steps in so many points of such series.
     fn false_steps(&self, points: usize) -> [usize; 2] {
-        let mut random = Random(7);
+        let mut random = SplitMix(7);
         let series = (0..points / self.points).map(|_| steps(&self.values(&mut random)));
         let found: Vec<Step> = series.flat_map(|found| found.steps).collect();
         let confirmed = found.iter().filter(|step| step.is_confirmed).count();
@@ -44,7 +44,7 @@ impl Made<'_> {
 
     /// Shares of all steps that are found within 5 points, and false steps for each true one.
     fn found(&self, series: usize) -> (f64, f64) {
-        let mut random = Random(11);
+        let mut random = SplitMix(11);
         let (mut near, mut others) = (0, 0);
         for _ in 0..series {
             let found = steps(&self.values(&mut random)).steps;
@@ -103,7 +103,7 @@ fn steps_of_two_deviations_are_found_within_five_points() {
 
 #[test]
 fn a_step_has_its_size_with_an_interval() {
-    let mut random = Random(3);
+    let mut random = SplitMix(3);
     let made = Made { points: 120, steps: &[(70, 0.03)], noise: 0.004, ..Made::default() };
     let (mut held, mut all) = (0, 0);
     for _ in 0..60 {
@@ -138,7 +138,7 @@ fn exact_counts_and_odd_values_are_survived() {
 
 #[test]
 fn a_slope_is_a_drift_and_no_step() {
-    let mut random = Random(5);
+    let mut random = SplitMix(5);
     let made = Made { points: 200, slope: 0.2, ..Made::default() };
     let found = steps(&made.values(&mut random));
     assert!(found.steps.len() <= 1 && !found.drifts.is_empty(), "{found:?}");

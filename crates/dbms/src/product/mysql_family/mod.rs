@@ -287,15 +287,9 @@ impl<M: Member> Dbms for M {
 
     fn target(&self, endpoint: Endpoint) -> Target {
         Target {
-            protocol: self.protocol().to_owned(),
-            endpoint,
             user: USER.to_owned(),
-            password: model::secret::Secret::default(),
             database: DATABASE.to_owned(),
-            library: None,
-            initial_sql: Vec::new(),
-            extension: None,
-            tls: None,
+            ..Target::of(self.protocol(), endpoint)
         }
     }
 

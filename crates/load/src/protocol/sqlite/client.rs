@@ -201,19 +201,13 @@ mod tests {
 
     fn target(folder: &Path, library: Option<PathBuf>) -> Target {
         Target {
-            protocol: "sqlite".to_owned(),
-            endpoint: Endpoint::File(folder.join("a.db")),
-            user: String::new(),
-            password: model::secret::Secret::default(),
-            database: String::new(),
             library,
             initial_sql: vec![
                 "PRAGMA journal_mode = WAL".to_owned(),
                 "PRAGMA busy_timeout = 1".to_owned(),
                 "CREATE TABLE IF NOT EXISTS t (id INTEGER PRIMARY KEY, c TEXT)".to_owned(),
             ],
-            extension: None,
-            tls: None,
+            ..Target::of("sqlite", Endpoint::File(folder.join("a.db")))
         }
     }
 

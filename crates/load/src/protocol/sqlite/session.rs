@@ -132,13 +132,11 @@ mod tests {
     fn a_load_that_fills_the_disk_says_so() {
         let folder = tempfile::tempdir().unwrap();
         let target = Target {
-            protocol: "sqlite".to_owned(),
-            endpoint: Endpoint::File(folder.path().join("a.db")),
             initial_sql: vec![
                 "CREATE TABLE t (c TEXT)".to_owned(),
                 "PRAGMA max_page_count = 9".to_owned(),
             ],
-            ..Target::null()
+            ..Target::of("sqlite", Endpoint::File(folder.path().join("a.db")))
         };
         let mut session = open(&target).unwrap();
         let into = Destination { table: "t", columns: &["c".to_owned()], ascii: true };
