@@ -150,7 +150,8 @@ pub(crate) fn value(
 /// Whether a row has so many blocks; where a busy host cost it some, that is among the `warnings`.
 pub(crate) fn has_blocks(row: &serde_json::Value, blocks: u64, warnings: &str) -> bool {
     let found = row["blocks"].as_u64().unwrap();
-    let is_told = [" slice left out: ", " slices left out: "].iter().any(|it| warnings.contains(it));
+    let is_told =
+        [" slice left out: ", " slices left out: "].iter().any(|it| warnings.contains(it));
     found == blocks || (1..blocks).contains(&found) && is_told
 }
 

@@ -222,6 +222,7 @@ fn a_server_that_dies_in_mid_slice_fails_its_slices_and_gives_no_numbers() {
     let postmaster = postmaster(&id);
     let cpu_ns = || probe::task_cpu(&[postmaster]).iter().map(|task| task.cpu_ns).sum::<u64>();
     eventually("Postgres 18 works", || {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before: {}", stderr(&lab));
         let before = cpu_ns();
         std::thread::sleep(std::time::Duration::from_millis(50));
         (cpu_ns() > before + 3_000_000).then_some(())
