@@ -13,9 +13,11 @@ use std::{collections::BTreeMap, process::Command, time::Duration};
 const DONE_OR_MISSED: [Option<i32>; 2] = [Some(0), Some(1)];
 
 fn experiment(lab: &Lab, build: &str, more: &str) {
+    // Each of two pieces has a second.
+    let seconds = if more.contains("interleaved") { 2 } else { 1 };
     let text = format!(
         "question = \"are all rows there?\"\nsuite = \"insert-benchmark\"\nrows = 20000\n\
-         blocks = 1\nrounds = 2\n{more}\n[parameters]\ninserted = 2000\nquery_seconds = 1\n\
+         blocks = 1\nrounds = 2\n{more}\n[parameters]\ninserted = 2000\nquery_seconds = {seconds}\n\
          settle_seconds = 1\nsettle_seconds_max = 5\n[factors]\nbuild = [{build}]\n"
     );
     lab.write("ibench.toml", &text);

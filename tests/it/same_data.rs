@@ -30,7 +30,7 @@ parameters = { inserts = 2000, batch = 50 }
 [[phase]]
 name = "qr100"
 workload = "ibench-range"
-parameters = { inserts_per_second = 100, query_seconds = 4 }
+parameters = { inserts_per_second = 100, query_seconds = 2 }
 [[phase]]
 name = "look"
 workload = "look"
@@ -50,7 +50,7 @@ expect = { rows = [0, 1] }
 "#;
 
 /// Loaded, and inserted in `l.i1` and `qr100`, which delete as many.
-const ROWS: [usize; 3] = [5000, 2000, 400];
+const ROWS: [usize; 3] = [5000, 2000, 200];
 
 /// The rows in the order in which they were inserted: all columns but the time, and the number,
 /// which Postgres gives out in stretches for each connection.
