@@ -32,7 +32,13 @@ fn transactions(lab: &Lab, variant: &str) -> f64 {
 /// Runs transactions and checks what can be checked without a clock.
 fn check(builds: &str, levels: &str, variants: &[&str]) -> Lab {
     let lab = Lab::with_small_logs();
-    lab.write("small.toml", &experiment(&format!("build = [{builds}]\n{levels}\n")));
+    let text = experiment(&format!("build = [{builds}]\n{levels}\n"));
+    // No delivery leaves its warehouse, and one is loaded in half the time of two.
+    let text = match levels.starts_with("delivery") {
+        true => text.replace("warehouses = 2", "warehouses = 1"),
+        false => text,
+    };
+    lab.write("small.toml", &text);
     lab.succeed(&["run", "small.toml", "--counts", "none", "--progress", "none"]);
     let audited = lab.of_records("events.jsonl");
     let audited: Vec<&str> = audited.iter().flat_map(|text| text.lines()).collect();
