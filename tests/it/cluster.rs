@@ -67,6 +67,7 @@ impl Cluster {
              SlurmctldLogFile={at}/ctld.log\nSlurmdLogFile={at}/%n.log\n\
              ProctrackType=proctrack/pgid\nTaskPlugin=task/none\nSelectType=select/linear\n\
              ReturnToService=2\nMpiDefault=none\nSlurmdTimeout=10\n\
+             SchedulerParameters=sched_interval=5,bf_interval=5\n\
              NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={} CPUs=1 RealMemory=500\n\
              NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={} CPUs=1 RealMemory=500\n\
              PartitionName=all Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP\n",
