@@ -176,7 +176,7 @@ fn vectors_of_a_file_are_loaded_and_searched() {
         lab.write("own.toml", &text.replace("[factors]", "dataset = \"own.hdf5\"\n[factors]"));
         let run = |more: &[&str]| {
             let words = ["run", "own.toml", "--counts", "none", "--progress", "none"];
-            lab.succeed(&[&words[..], more].concat())
+            lab.succeed(&[&words[..], &["--set", "blocks=1"], more].concat())
         };
         let recall = |phase: &str| recall(&lab.comparison(), phase);
         run(&[]);
