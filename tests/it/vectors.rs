@@ -20,9 +20,9 @@ const ALLOWED: f64 = 0.02;
 /// Standard deviations that chance is allowed, beyond which are 2e-9 of all means.
 const CHANCE: f64 = 6.0;
 
-/// What recall may differ from an expected one where a phase has done few searches, because the host
-/// is busy. Of the ten rows of a search each is found or not: were they found or missed together,
-/// the variance of a search would be that of one row, and were they independent, a tenth of it.
+/// What recall may differ from an expected one where a phase has done few searches, as on a busy
+/// host. Of the ten rows of a search each is found or not: were they found or missed together, the
+/// variance of a search would be that of one row, and were they independent, a tenth of it.
 fn allowed(lab: &Lab, phase: &str, expected: f64) -> f64 {
     let slices = lab.slices();
     let own = slices.iter().filter(|one| one["phase"] == phase && one["state"] == "measured");
