@@ -47,7 +47,7 @@ fn a_run_whose_budget_is_spent_ends_after_the_fewest_blocks_that_decide() {
         // A busy host disturbs rounds: some of them are left out, or none is judged.
         let blocks = row["block_ratios"].as_array().unwrap().len();
         assert!(blocks == 4 || has_lost && (1..4).contains(&blocks), "{row}");
-        if row["verdict"] != "invalid" {
+        if row["verdict"] != "invalid" && blocks > 2 {
             // The last look spends what is left of the error rate.
             assert_eq!(row["test"]["looks"], serde_json::json!([4]), "{row}");
         }
