@@ -11,7 +11,7 @@ const TINY: &str = "
 question = \"Does it start?\"
 suite = \"quick\"
 blocks = 1
-rows = 10_000
+rows = 2_000
 ";
 
 /// A build of `dbdyno list builds`.
@@ -83,7 +83,7 @@ fn check(server: &str) {
         let settings = out.lines().find(|line| line.starts_with("settings")).unwrap_or_default();
         let good = settings.split_whitespace().filter(|word| *word == "ok").count();
         assert_eq!(good, own.len(), "{build}\n{out}");
-        assert!(out.contains("with 10000 rows in all tables: 0 failures"), "{build}\n{out}");
+        assert!(out.contains("with 2000 rows in all tables: 0 failures"), "{build}\n{out}");
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// Changes in each folder; `DBDYNO_CHANGED_BYTES` asks for another number.
-const CHANGES: u64 = 150;
+const CHANGES: u64 = 100;
 
 fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap().flatten() {

@@ -13,8 +13,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Slurm waits two minutes before it starts a task again.
+/// Ends a test that hangs.
 const LIMIT: Duration = Duration::from_secs(600);
+/// How long Slurm waits before it starts a task again [s]: as long as its credentials hold, two
+/// minutes unless it is told otherwise.
+const AGAIN_S: u32 = 30;
 
 const EXPERIMENT: &str = "question = \"Which journal?\"\nsuite = \"quick\"\nrows = 2000\n\
     rounds = 1\nslice_seconds = 0.5\nwarmup_seconds = 0.05\n\
@@ -58,11 +61,13 @@ impl Cluster {
         let at = folder.display();
         let conf = format!(
             "ClusterName=lab\nSlurmctldHost={host}(127.0.0.1)\nSlurmUser=root\nSlurmdUser=root\n\
-             AuthType=auth/munge\nStateSaveLocation={at}/state\nSlurmdSpoolDir={at}/spool.%n\n\
+             AuthType=auth/munge\nAuthInfo=cred_expire={AGAIN_S}\n\
+             StateSaveLocation={at}/state\nSlurmdSpoolDir={at}/spool.%n\n\
              SlurmctldPidFile={at}/ctld.pid\nSlurmdPidFile={at}/%n.pid\nSlurmctldPort={port}\n\
              SlurmctldLogFile={at}/ctld.log\nSlurmdLogFile={at}/%n.log\n\
              ProctrackType=proctrack/pgid\nTaskPlugin=task/none\nSelectType=select/linear\n\
              ReturnToService=2\nMpiDefault=none\nSlurmdTimeout=10\n\
+             SchedulerParameters=sched_interval=5,bf_interval=5\n\
              NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={} CPUs=1 RealMemory=500\n\
              NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={} CPUs=1 RealMemory=500\n\
              PartitionName=all Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP\n",

@@ -147,6 +147,17 @@ pub(crate) fn value(
     })
 }
 
+/// Whether a row has so many blocks, or fewer because a busy host cost it some, which is said.
+pub(crate) fn has_blocks(row: &serde_json::Value, blocks: u64, warnings: &str) -> bool {
+    let found = row["blocks"].as_u64().unwrap();
+    found == blocks || (1..blocks).contains(&found) && is_told_of_lost(warnings)
+}
+
+/// Whether warnings say that slices are left out.
+pub(crate) fn is_told_of_lost(warnings: &str) -> bool {
+    [" slice left out: ", " slices left out: "].iter().any(|words| warnings.contains(words))
+}
+
 /// Ids of living processes whose command line or environment names `word`.
 pub(crate) fn processes_naming(word: &str) -> Vec<u32> {
     let mut found = Vec::new();

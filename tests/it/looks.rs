@@ -1,6 +1,6 @@
 //! Runs that are judged on the way, and the seed that each run draws.
 
-use crate::lab::{Lab, text};
+use crate::lab::{Lab, is_told_of_lost, text};
 
 const EXPERIMENT: &str = "question = \"Does it end when it may?\"
 workloads = [\"point-query\", \"update-index\"]
@@ -36,16 +36,18 @@ fn a_run_whose_budget_is_spent_ends_after_the_fewest_blocks_that_decide() {
     assert!(said.contains("after 4 blocks: "), "{said}");
     let why = "the run ended after 4 blocks: another one would take longer than the budget";
     assert!(said.contains(why), "{said}");
-    let rows = lab.comparison();
-    let rows = rows["comparisons"].as_array().unwrap();
+    let found = lab.comparison();
+    let has_lost = is_told_of_lost(&found["warnings"].to_string());
+    let rows = found["comparisons"].as_array().unwrap();
     assert!(rows.iter().all(|row| row["blocks"].as_u64() <= Some(4)), "{said}");
     let rates = rows.iter().filter(|row| row["metric"] == "ops_per_second");
     let compared: Vec<_> = rates.filter(|row| row["variant"] != row["base"]).collect();
     assert_eq!(compared.len(), 2, "{said}");
     for row in compared {
-        // A busy host disturbs rounds: a quarter of them is left out, or none is judged.
-        assert!([3, 4].contains(&row["block_ratios"].as_array().unwrap().len()), "{row}");
-        if row["verdict"] != "invalid" {
+        // A busy host disturbs rounds: some of them are left out, or none is judged.
+        let blocks = row["block_ratios"].as_array().unwrap().len();
+        assert!(blocks == 4 || has_lost && (1..4).contains(&blocks), "{row}");
+        if row["verdict"] != "invalid" && blocks > 2 {
             // The last look spends what is left of the error rate.
             assert_eq!(row["test"]["looks"], serde_json::json!([4]), "{row}");
         }

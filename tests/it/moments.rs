@@ -1,6 +1,9 @@
 //! Columns of random moments hold the same on servers of three products.
 
-use crate::{lab::Lab, running::Running};
+use crate::{
+    lab::Lab,
+    running::{Running, send},
+};
 
 const SCHEMA: &str = r#"
 help = "Moments"
@@ -35,8 +38,8 @@ question = "When?"
 workloads = ["moments"]
 rows = 3000
 blocks = 1
-rounds = 3
-slice_seconds = 2
+rounds = 1000
+slice_seconds = 0.3
 baseline = { build = "postgres@18" }
 factors.build = ["postgres@18", "mysql@9", "mariadb@10.11.19", "sqlite"]
 "#;
@@ -62,8 +65,10 @@ fn random_moments_are_the_same_on_every_product() {
             servers.iter().map(|server| scope.spawn(move || server.enter().rows(sql))).collect();
         asked.into_iter().map(|rows| rows.join().unwrap()).collect()
     });
+    send("-INT", &running.pid().to_string());
     let (code, said) = running.end();
-    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(code, Some(130), "{said}");
+    assert!(!said.contains("failed:"), "{said}");
     let first = &tables[0];
     assert_eq!(first.len(), 3000);
     for other in &tables[1..] {

@@ -21,16 +21,15 @@ fn lines(lab: &Lab) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn calibrate(lab: &Lab) -> String {
-    let words = ["calibrate", "--runs", "2", "--note", "a test"];
-    lab.succeed(&[&words[..], &QUIET, &SHORT].concat())
+fn calibrate(lab: &Lab, more: &[&str]) -> String {
+    lab.succeed(&[&["calibrate", "--note", "a test"], more, &QUIET, &SHORT].concat())
 }
 
 #[test]
 fn a_build_is_measured_against_itself_and_its_noise_is_kept() {
     let lab = Lab::with_small_logs();
     assert!(lab.succeed(&["doctor", "--noise"]).contains("`dbdyno calibrate EXPERIMENT`"));
-    let table = calibrate(&lab);
+    let table = calibrate(&lab, &["--runs", "2", "--only", "point-query,insert"]);
     let runs = lines(&lab);
     assert_eq!(runs.len(), 2);
     for run in &runs {
@@ -38,6 +37,7 @@ fn a_build_is_measured_against_itself_and_its_noise_is_kept() {
         assert_eq!((&run["experiment"], &run["note"]), (&"quickstart".into(), &"a test".into()));
         assert!(run["block_seconds"].as_f64().unwrap() > 0.0);
         // What other load spoilt is not there.
+        assert_eq!(run["phases"].as_array().unwrap().len(), 2, "{run}");
         for phase in run["phases"].as_array().unwrap() {
             for logs in phase["log_ratios"].as_object().unwrap().values() {
                 assert!((2..=4).contains(&logs.as_array().unwrap().len()), "{phase}");
@@ -121,10 +121,10 @@ fn even_bank(host: &Value) -> String {
 #[test]
 fn a_comparison_uses_the_bank_of_its_host_class_and_says_so() {
     let lab = Lab::with_small_logs();
-    calibrate(&lab);
+    calibrate(&lab, &["--runs", "1", "--only", "point-query"]);
     let host = lines(&lab)[0]["host"].clone();
     std::fs::remove_file(lab.path("dbdyno-results/bank.jsonl")).unwrap();
-    lab.succeed(&[&["run"], &QUIET[..], &SHORT].concat());
+    lab.succeed(&[&["run", "--only", "point-query,insert"], &QUIET[..], &SHORT].concat());
     let file = lab.write("even.jsonl", &even_bank(&host));
     let found = |bank: &[&str]| -> Vec<Value> {
         let json = lab.succeed(&[&["compare", "--format", "json"], bank].concat());

@@ -1,6 +1,6 @@
 //! Several runs of one plan as one comparison.
 
-use crate::lab::{Lab, text};
+use crate::lab::{Lab, has_blocks, text};
 
 fn run(lab: &Lab, rows: u32) {
     lab.write(
@@ -30,7 +30,7 @@ fn blocks_of_equal_runs_are_pooled_and_others_stand_apart() {
     run(&lab, 2000);
     let (pooled, warnings) = rates(&lab);
     let [rate] = pooled.as_slice() else { panic!("{pooled:?}") };
-    assert_eq!(rate["blocks"], 4, "two of each run");
+    assert!(has_blocks(rate, 4, &warnings.to_string()), "two of each run: {rate} {warnings}");
     assert_eq!(rate["run"].as_str().unwrap().split(", ").count(), 2, "{rate}");
     assert!(!["unreplicated", "unassessed"].contains(&rate["verdict"].as_str().unwrap()), "{rate}");
     let said = warnings.to_string();
@@ -40,9 +40,10 @@ fn blocks_of_equal_runs_are_pooled_and_others_stand_apart() {
     run(&lab, 3000);
     run(&lab, 2000);
     let (rows, warnings) = rates(&lab);
-    let blocks: Vec<_> = rows.iter().map(|row| row["blocks"].as_u64().unwrap()).collect();
-    assert_eq!(blocks, [6, 2], "{rows:?}");
     let said = warnings.to_string();
+    let [of_three, other] = rows.as_slice() else { panic!("{rows:?}") };
+    assert!(has_blocks(of_three, 6, &said) && has_blocks(other, 2, &said), "{rows:?} {said}");
+    assert!(of_three["blocks"].as_u64() > Some(3), "of more than one run: {rows:?}");
     assert!(said.contains("not pooled with the earlier run `"), "{said}");
     assert!(said.contains("their plans differ in the tables"), "{said}");
     let latest = text(&lab.run(&["compare"]).stdout);

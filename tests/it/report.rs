@@ -2,6 +2,7 @@
 
 use crate::{
     browser,
+    devtools::Browser,
     lab::{Lab, text},
 };
 
@@ -11,19 +12,20 @@ const READER: &str = include_str!("reader.js");
 /// The same for the steps of the Insert Benchmark.
 const STEPS: &str = include_str!("steps.js");
 
-/// What a reader told; its script stands in a copy of the page without the page's policy, which
-/// would rightly refuse it.
-fn told(lab: &Lab, program: &str, (page, reader): (&str, &str)) -> serde_json::Value {
-    let start = page.find("<meta http-equiv").unwrap();
-    let end = start + page[start..].find('>').unwrap() + 1;
-    let copy = format!("{}{}<script>{reader}</script>\n", &page[..start], &page[end..]);
-    let file = lab.write("reader.html", &copy);
-    let shown = browser::open(program, &file, &lab.path("profile-reader"));
-    assert_eq!(shown.console, Vec::<String>::new());
-    let text = shown.html.split_once("<pre id=\"told\">").expect("the reader got to its end").1;
-    let text = text.split_once("</pre>").unwrap().0;
-    let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
-    serde_json::from_str(&text).unwrap()
+/// What a reader has written into the page at its end.
+const TOLD: &str = "new Promise((done, fail) => { \
+     const look = () => { \
+         const told = document.getElementById('told'); \
+         if (told) done(told.textContent); else setTimeout(look, 20); }; \
+     setTimeout(() => fail('the reader did not get to its end'), 300000); \
+     look(); })";
+
+/// What a reader tells of the page that is open.
+fn told(browser: &mut Browser, reader: &str) -> serde_json::Value {
+    browser.ask(reader);
+    let told = browser.ask(TOLD);
+    assert_eq!(browser.console(), Vec::<String>::new());
+    serde_json::from_str(told.as_str().unwrap()).unwrap()
 }
 
 #[test]
@@ -56,7 +58,8 @@ fn the_command_in_a_report_has_every_option_that_shaped_the_run() {
 #[test]
 fn the_report_of_a_run_can_be_read_switched_sorted_and_saved_offline() {
     let lab = Lab::new();
-    let output = lab.run(&["run", "--set", "rows=5000", "--set", "slice_seconds=0.1"]);
+    let run = ["run", "--set", "rows=5000", "--set", "slice_seconds=0.1"];
+    let output = lab.run(&[&run[..], &["--set", "blocks=4"]].concat());
     let err = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{err}");
     assert!(err.contains("the report is dbdyno-results/report.html"), "{err}");
@@ -72,11 +75,11 @@ fn the_report_of_a_run_can_be_read_switched_sorted_and_saved_offline() {
         return;
     };
 
-    let shown = browser::open(program, &lab.path("r.html"), &lab.path("profile"));
-    assert_eq!(shown.console, Vec::<String>::new());
-    assert!(shown.html.contains("<html lang=\"en\" class=\"js\">"), "the script was executed");
-
-    let told = told(&lab, program, (&page, READER));
+    let mut browser = Browser::start(program, &lab.path("profile"));
+    browser.open(&lab.path("r.html"));
+    let class = browser.ask("document.documentElement.className");
+    assert_eq!(class, "js", "the script was executed");
+    let told = told(&mut browser, READER);
     let names = serde_json::json!(["point-query", "range-covered-pk", "update-nonindex", "insert"]);
     assert_eq!((&told["all"], &told["unsorted"]), (&names, &names));
     let table = page.split_once("<table class=\"grid").unwrap().1.split_once("</table>").unwrap().0;
@@ -135,10 +138,9 @@ fn the_report_of_an_insert_benchmark_has_its_tables_and_steps() {
         println!("skipped: a browser is needed, such as Debian's package `chromium`");
         return;
     };
-    let shown = browser::open(program, &lab.path("dbdyno-results/report.html"), &lab.path("p"));
-    assert_eq!(shown.console, Vec::<String>::new());
-
-    let told = told(&lab, program, (&page, STEPS));
+    let mut browser = Browser::start(program, &lab.path("profile"));
+    browser.open(&lab.path("dbdyno-results/report.html"));
+    let told = told(&mut browser, STEPS);
     let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
     assert_eq!((&told["tables"], &told["closed"]), (&json("3"), &json("true")));
     assert_eq!(

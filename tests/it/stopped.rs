@@ -25,7 +25,7 @@ const FEW: usize = 3;
 const STOPS: &str = "DBDYNO_STOPS";
 /// Length of each stop, with and without [`STOPS`].
 const LONG: Duration = Duration::from_secs(20);
-const SHORT: Duration = Duration::from_secs(12);
+const SHORT: Duration = Duration::from_secs(9);
 /// A slice is measured while the drivers take this much CPU time [ns] in each of so many looks;
 /// what lies between slices is shorter.
 const BUSY_NS: u64 = 5_000_000;
@@ -37,8 +37,8 @@ question = "Who stood still?"
 workloads = ["point-query"]
 rows = 2000
 blocks = 1
-rounds = 12
-slice_seconds = 4
+rounds = 8
+slice_seconds = 3
 warmup_seconds = 0.1
 "#;
 

@@ -10,6 +10,28 @@ const MINE: &str = "question = \"What do commits cost?\"\nworkloads = [\"update-
                     [servers.postgres]\nserver = \"postgres\"\nversion = \"18\"\n\
                     config = \"durable\"\n";
 
+/// Commits of a slice beside which the background work around its window is little.
+const COMMITS: f64 = 150.0;
+
+fn is_measured(slice: &Value) -> bool {
+    slice["state"] == "measured"
+}
+
+/// The slices of a run in which each has enough commits; a slow disk takes longer for as many.
+fn with_commits(lab: &Lab) -> Vec<Value> {
+    let of = |seconds: &str| {
+        let _ = std::fs::remove_dir_all(lab.path("dbdyno-results"));
+        let words = ["run", "mine.toml", "--counts", "none", "--progress", "none"];
+        let length = format!("slice_seconds={seconds}");
+        lab.succeed(&[&words[..], &["--set", &length]].concat());
+        let slices = lab.slices();
+        let has_many = |slice: &Value| slice["work"]["succeeded"].as_f64().unwrap() >= COMMITS;
+        let is_enough = slices.iter().filter(|slice| is_measured(slice)).all(has_many);
+        is_enough.then_some(slices)
+    };
+    ["0.5", "4", "32"].into_iter().find_map(of).expect("150 commits in 32 s")
+}
+
 /// How far the server's own counters moved together that a pattern names, in the only slice of a
 /// subject.
 fn counted(lab: &Lab, subject: &str, is_wanted: impl Fn(&str) -> bool) -> f64 {
@@ -44,11 +66,9 @@ fn moved(slice: &Value, counter: &str) -> Option<f64> {
 fn syncs_are_those_that_servers_count_themselves() {
     let lab = Lab::with_small_logs();
     lab.write("mine.toml", MINE);
-    lab.succeed(&["run", "mine.toml", "--counts", "none", "--progress", "none"]);
-    let slices = lab.slices();
-    let measured = slices.iter().filter(|slice| slice["state"] == "measured");
+    let slices = with_commits(&lab);
     let mut subjects = 0;
-    for slice in measured {
+    for slice in slices.iter().filter(|slice| is_measured(slice)) {
         let subject = slice["subject"].as_str().unwrap();
         let Some(found) = moved(slice, "fsyncs") else {
             println!("skipped: {}", lab.succeed(&["doctor"]));
@@ -93,7 +113,10 @@ fn reads_by_file_and_index_are_those_of_the_processes() {
     let mine = mine.replace("slice_seconds = 0.5", "slice_seconds = 3");
     lab.write("mine.toml", &mine);
     lab.succeed(&["run", "mine.toml", "--counts", "none", "--progress", "none"]);
-    for slice in lab.slices().iter().filter(|slice| slice["state"] == "measured") {
+    let slices = lab.slices();
+    let measured: Vec<&Value> = slices.iter().filter(|slice| is_measured(slice)).collect();
+    assert_eq!(measured.len(), 2, "one of each server");
+    for slice in measured {
         let subject = slice["subject"].as_str().unwrap();
         let own = match subject {
             "innodb" => counted(&lab, subject, |name| {

@@ -108,7 +108,7 @@ fn ctrl_c_prints_the_command_that_continues_the_run() {
         "--set",
         "factors.config=[\"rollback\", \"wal\"]",
         "--set",
-        "slice_seconds=1",
+        "slice_seconds=0.5",
         "--only",
         "point-query",
         "--results",

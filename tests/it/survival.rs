@@ -17,7 +17,7 @@ suite = \"quick\"
 rows = 20000
 blocks = 2
 rounds = 1
-slice_seconds = 1.0
+slice_seconds = 0.5
 warmup_seconds = 0.1
 [factors]
 build = [\"postgres@18\", \"postgres@11\"]
@@ -155,6 +155,8 @@ fn a_library_that_is_replaced_ends_its_run_and_is_not_continued_with() {
     let lab = Lab::with_small_logs();
     let library = compiled(&lab, "own", &amalgamation());
     let experiment = EXPERIMENT.replace("\"postgres@18\", \"postgres@11\"", "\"own\", \"sqlite\"");
+    // Time to replace it within the first block.
+    let experiment = experiment.replace("slice_seconds = 0.5", "slice_seconds = 1");
     let own =
         format!("servers.own = {{ server = \"sqlite\", basedir = \"{}\" }}", library.display());
     let experiment = experiment.replace("[factors]", &format!("{own}\n[factors]"));
@@ -216,12 +218,13 @@ fn postmaster(id: &str) -> u32 {
 #[test]
 fn a_server_that_dies_in_mid_slice_fails_its_slices_and_gives_no_numbers() {
     let lab = Lab::with_small_logs();
-    let mut child = start(&lab, EXPERIMENT, &["--set", "blocks=1"]);
+    let mut child = start(&lab, EXPERIMENT, &["--set", "blocks=1", "--set", "slice_seconds=1"]);
     let id = run_id(&lab);
     wait_for_slices(&lab, &mut child, 3);
     let postmaster = postmaster(&id);
     let cpu_ns = || probe::task_cpu(&[postmaster]).iter().map(|task| task.cpu_ns).sum::<u64>();
     eventually("Postgres 18 works", || {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before: {}", stderr(&lab));
         let before = cpu_ns();
         std::thread::sleep(std::time::Duration::from_millis(50));
         (cpu_ns() > before + 3_000_000).then_some(())

@@ -17,6 +17,20 @@ fn experiment(builds: &str, factors: &str) -> String {
 /// of up to 0.01.
 const ALLOWED: f64 = 0.02;
 
+/// Standard deviations that chance is allowed, beyond which are 2e-9 of all means.
+const CHANCE: f64 = 6.0;
+
+/// What recall may differ from an expected one where a phase has done few searches, as on a busy
+/// host. Of the ten rows of a search each is found or not: were they found or missed together, the
+/// variance of a search would be that of one row, and were they independent, a tenth of it.
+fn allowed(lab: &Lab, phase: &str, expected: f64) -> f64 {
+    let slices = lab.slices();
+    let own = slices.iter().filter(|one| one["phase"] == phase && one["state"] == "measured");
+    let searches: f64 = own.filter_map(|one| one["work"]["succeeded"].as_f64()).sum();
+    let chance = CHANCE * (expected * (1.0 - expected) / 4.0 / searches).sqrt();
+    ALLOWED.max(chance)
+}
+
 /// Recall by phase, in the mean over two builds of each index.
 fn check(build: &str, expected: &[(&str, f64)]) {
     let lab = Lab::with_small_logs();
@@ -36,7 +50,8 @@ fn check(build: &str, expected: &[(&str, f64)]) {
             own.find(|row| row["metric"] == metric).and_then(|row| row["value"].as_f64())
         };
         let recall = of("recall").unwrap();
-        assert!((recall - expected).abs() <= ALLOWED, "{phase}: {recall}, and not {expected}");
+        let allowed = allowed(&lab, &phase, *expected);
+        assert!((recall - expected).abs() <= allowed, "{phase}: {recall}, and not {expected}");
         // Where fewer than one search in twenty misses a row, this share is 1.
         let worst = of("recall_p05").unwrap();
         assert!((0.0..=1.0).contains(&worst) && (worst <= recall || recall > 0.95), "{phase}");
@@ -66,8 +81,10 @@ fn every_kind_of_index_of_pgvector_is_used_and_finds_what_it_should() {
             recall(&format!("pgvector-hnsw.{phase}")),
             recall(&format!("pgvector-halfvec.{phase}")),
         );
-        assert!((whole - expected).abs() <= ALLOWED, "{phase}: {whole}, and not {expected}");
-        assert!((half - expected).abs() <= ALLOWED, "{phase}: {half}, and not {expected}");
+        for (kind, found) in [("hnsw", whole), ("halfvec", half)] {
+            let allowed = allowed(&lab, &format!("pgvector-{kind}.{phase}"), expected);
+            assert!((found - expected).abs() <= allowed, "{kind} {phase}: {found}, {expected}");
+        }
     }
     // Slices have the work that the index permits: without it all searches take the same time, and
     // with it a short one takes a sixth of a long one.
@@ -159,7 +176,7 @@ fn vectors_of_a_file_are_loaded_and_searched() {
         lab.write("own.toml", &text.replace("[factors]", "dataset = \"own.hdf5\"\n[factors]"));
         let run = |more: &[&str]| {
             let words = ["run", "own.toml", "--counts", "none", "--progress", "none"];
-            lab.succeed(&[&words[..], more].concat())
+            lab.succeed(&[&words[..], &["--set", "blocks=1"], more].concat())
         };
         let recall = |phase: &str| recall(&lab.comparison(), phase);
         run(&[]);

@@ -115,16 +115,24 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (source, program) = (folder.path().join("wait.c"), folder.path().join("wait"));
         let text = "#include <unistd.h>\n\
-                    int main(void) { if (!vfork()) { usleep(300000); _exit(0); } sleep(60); }\n";
+                    int main(void) { if (!vfork()) { while (access(\"go\", F_OK)) usleep(1000); \
+                    _exit(0); } sleep(60); }\n";
         fs_err::write(&source, text).unwrap();
         let mut compiler = std::process::Command::new("cc");
         assert!(compiler.arg("-w").arg("-o").args([&program, &source]).status().unwrap().success());
-        let mut child = std::process::Command::new(&program).spawn().unwrap();
+        let mut started = std::process::Command::new(&program);
+        let mut child = started.current_dir(folder.path()).spawn().unwrap();
         let freezer = Freezer::Signals(child.id());
         while freezer.processes().len() < 2 {
             std::thread::sleep(Duration::from_millis(1));
         }
+        let go = folder.path().join("go");
+        let ending = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(300));
+            fs_err::write(go, "").unwrap();
+        });
         let frozen = freezer.freeze();
+        ending.join().unwrap();
         send(child.id(), Signal::KILL);
         freezer.processes().iter().for_each(|pid| send(*pid, Signal::KILL));
         child.wait().unwrap();

@@ -70,7 +70,7 @@ fn ask(child: &mut Child) {
     child.stdin.as_mut().unwrap().write_all(b"x").unwrap();
     child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
     let stat = format!("/proc/{}/stat", child.id());
-    for _ in 0..5_000 {
+    for _ in 0..60_000 {
         let stat = fs_err::read_to_string(&stat).unwrap();
         if stat[stat.rfind(')').unwrap()..].starts_with(") S") {
             return;

@@ -39,7 +39,8 @@ impl TestServer {
     }
 }
 
-fn value(session: &mut dyn Session, sql: &str) -> String {
+/// The last value of the first row of a statement's answer, or empty.
+pub(crate) fn value(session: &mut dyn Session, sql: &str) -> String {
     let answer = session.query(sql).unwrap_or_else(|error| panic!("`{sql}`: {error}"));
     answer.rows.into_iter().next().and_then(|mut row| row.pop()).flatten().unwrap_or_default()
 }

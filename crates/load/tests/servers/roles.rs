@@ -1,13 +1,13 @@
 //! What each test does and what must come of it.
 
-use crate::bench::TestServer;
+use crate::bench::{TestServer, value};
 use crate::workload::{
     MODES, RESYNC, ROWS, TABLES, assignment, paired, role, schema, writers_and_deleters,
 };
 use load::{engine::Engine, fill, protocol};
 use model::drive::{IndexJob, LoadIndexes, LoadJob, OpReport, Stretch, StretchEnd, StretchReport};
 use serde_json::{Value, json};
-use std::{thread, time::Duration};
+use std::{sync::mpsc::channel, thread, time::Duration};
 
 /// Makes the tables anew, without rows and indexes.
 fn make_tables(tested: &TestServer) {
@@ -149,15 +149,22 @@ pub(crate) fn killed(tested: &TestServer) {
     let victim = engine.connections()[TABLES as usize].server_id;
     let target = tested.target.clone();
     let is_mysql = tested.is_mysql();
+    let (ready, opened) = channel();
     let killer = thread::spawn(move || {
-        thread::sleep(Duration::from_millis(300));
         let mut session = protocol::open(&target).unwrap();
+        ready.send(()).unwrap();
+        // In the midst of the work, of which each connection has a second.
+        let newest = "SELECT MAX(transactionid) FROM pi1";
+        while value(session.as_mut(), newest).parse::<u64>().unwrap() < 1000 + 10 * ROWS {
+            thread::sleep(Duration::from_millis(5));
+        }
         let sql = match is_mysql {
             true => format!("KILL {victim}"),
             false => format!("SELECT pg_terminate_backend({victim})"),
         };
         session.query(&sql).unwrap();
     });
+    opened.recv().unwrap();
     let report = engine.run(&stretch()).unwrap();
     killer.join().unwrap();
     let (insert, delete) = (op(&report, "writers"), op(&report, "deleters"));

@@ -3,8 +3,13 @@ use model::{agent::ListenerPlace, reading::Scope};
 
 const GREETING: &str = concat!(r#"{"dbdyno":""#, env!("CARGO_PKG_VERSION"), r#"","boot":"x"}"#);
 
-/// An agent of these words, which may be silent for a moment.
+/// An agent of these words.
 fn agent(words: &[&str]) -> Agent {
+    silent_at_most(SILENCE, words)
+}
+
+/// The same, which may be silent for so long.
+fn silent_at_most(silence: Duration, words: &[&str]) -> Agent {
     let at = ListenerPlace::Port { port: 1, addresses: Vec::new() };
     let start = Start {
         label: "away".to_owned(),
@@ -13,7 +18,7 @@ fn agent(words: &[&str]) -> Agent {
         adopt: Box::new(|_| Ok(())),
         stop: Stop::default(),
     };
-    Agent::new(start, Duration::from_secs(1))
+    Agent::new(start, silence)
 }
 
 /// What is said of a shell that executes `script` in the place of an agent.
@@ -29,7 +34,9 @@ fn what_is_no_agent_is_refused_in_one_sentence() {
     check("echo ssh: no route >&2; exit 255", "it ended: `ssh: no route`");
     check("printf 'a\\nb\\033[31m' >&2; exit 1", "it ended: `a b\\u{1b}[31m`");
     check("exit 3", "it ended (exit status: 3)");
-    check("exec sleep 100", "it was silent for 1 s");
+    let silent = silent_at_most(Duration::from_secs(1), &["sleep", "100"]);
+    let said = silent.find().unwrap_err().to_string();
+    assert_eq!(said, "the agent of `away`: it was silent for 1 s");
     for talker in ["yes welcome", "echo welcome"] {
         let said = agent(&["sh", "-c", talker]).find().unwrap_err().to_string();
         assert!(said.contains("its first line is `welcome`") && !said.contains('\n'), "{said}");
