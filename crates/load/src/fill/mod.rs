@@ -33,6 +33,7 @@ use std::{
 
 /// What [`fill`] and [`index`] would refuse of `job` before they ask a server.
 pub fn check(dialect: &str, job: &LoadJob) -> Result<(), Error> {
+    plan::check_engine(dialect, job)?;
     plan::tables(dialect, job)?;
     plan::constraints(dialect, job).map(drop)
 }

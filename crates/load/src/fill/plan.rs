@@ -110,6 +110,27 @@ pub(super) fn tables(dialect: &str, job: &LoadJob) -> Result<Vec<TablePlan>, Err
     Ok(plans)
 }
 
+/// Refuses tables that would not be those of the storage engine. MySQL has a default engine, which
+/// configurations set; elsewhere an engine is a word of CREATE TABLE.
+pub(super) fn check_engine(dialect: &str, job: &LoadJob) -> Result<(), Error> {
+    let (schema, engine) = (&job.schema, &job.engine);
+    if engine.is_empty() || dialect == "mysql" {
+        return Ok(());
+    }
+    for table in &schema.tables {
+        let create = table.create.get(dialect).or_else(|| table.create.get("any"));
+        if create.is_some_and(|sql| !sql.contains(ENGINE)) {
+            let (name, schema) = (&table.name, &schema.name);
+            return Err(Error::Schema(format!(
+                "table `{name}` of schema `{schema}` would not be `{engine}` as the configuration \
+                 says: write `{ENGINE}` in its `create` for `{dialect}`, or use a configuration \
+                 without `engine`"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// The statements after those of all tables.
 pub(super) fn constraints(dialect: &str, job: &LoadJob) -> Result<Vec<String>, Error> {
     let (schema, engine) = (&job.schema, &job.engine);
@@ -175,6 +196,9 @@ pub(super) fn lanes(tables: &[TablePlan], split: Split, threads: u32) -> Vec<Lan
     lanes
 }
 
+/// The mark that is replaced by the storage engine.
+const ENGINE: &str = "{engine}";
+
 /// What the placeholders of a statement stand for.
 struct Placeholders<'a> {
     dialect: &'a str,
@@ -192,7 +216,7 @@ impl Placeholders<'_> {
         sql.replace("{table}", name)
             .replace("{n}", &self.copy.to_string())
             .replace("{rows}", &self.rows.to_string())
-            .replace("{engine}", self.engine)
+            .replace(ENGINE, self.engine)
     }
 
     /// The index statements.

@@ -140,6 +140,21 @@ fn indexes_are_those_of_the_engine_else_of_the_dialect_else_of_any() {
 }
 
 #[test]
+fn tables_are_those_of_the_engine_or_there_is_no_load() {
+    let mut job = job(10, 1);
+    let check = |dialect: &str, job: &LoadJob| {
+        super::check(dialect, job).map_err(|error| error.to_string())
+    };
+    assert_eq!(check("sqlite", &job), Ok(()));
+    let create = &mut job.schema.tables[0].create;
+    create.insert("sqlite".to_owned(), "CREATE TABLE {table} (id INTEGER)".to_owned());
+    let refused = check("sqlite", &job).unwrap_err();
+    assert!(refused.contains("write `{engine}` in its `create` for `sqlite`"), "{refused}");
+    job.engine.clear();
+    assert_eq!(check("sqlite", &job), Ok(()));
+}
+
+#[test]
 fn constraints_are_those_of_the_engine_or_there_is_no_load() {
     let mut job = job(10, 1);
     job.schema.constraints = [("innodb".to_owned(), vec!["K".to_owned()])].into();

@@ -121,6 +121,30 @@ fn every_shipped_experiment_is_planned() {
 }
 
 #[test]
+fn every_shipped_table_is_one_of_its_storage_engine() {
+    let experiments = [
+        "quickstart",
+        "tpcc-postgres-11-vs-18",
+        "insert-benchmark",
+        "time-series",
+        "time-series-load",
+        "time-series-writes",
+        "vectors",
+        "pgvector",
+    ];
+    for name in experiments {
+        let plan = shipped(name, &[]).unwrap();
+        for table in plan.schemas.iter().flat_map(|schema| &schema.tables) {
+            for dialect in ["mysql", "postgres"] {
+                let create = table.create.get(dialect);
+                let said = create.is_none_or(|sql| sql.contains("{engine}"));
+                assert!(said, "{name}: `{}` for {dialect}", table.name);
+            }
+        }
+    }
+}
+
+#[test]
 fn constraints_are_added_where_their_parameter_says_so() {
     let keys = |keys: &str| {
         let plan = shipped("tpcc-postgres-11-vs-18", &[&format!("parameters.foreign_keys={keys}")]);
