@@ -133,7 +133,8 @@ fn forest(inputs: &Inputs<'_>, grid: &Grid, metric: &str, form: Form) -> Option<
 fn dots(grid: &Grid, plane: usize, row: usize, compared: &[usize]) -> Vec<Dot> {
     let values = compared.iter().enumerate().filter_map(|(variant, column)| {
         let value = &grid.values[plane][row][*column];
-        if matches!(value.kind, Kind::Missing | Kind::Base) && value.note.is_empty() {
+        // A row or a column may have the base among variants: what is noted on it is no failure.
+        if value.kind == Kind::Base || value.kind == Kind::Missing && value.note.is_empty() {
             return None;
         }
         let words = said(&grid.columns[*column].title, value);
@@ -154,4 +155,27 @@ fn said(variant: &str, value: &Value) -> String {
     let interval = value.interval.map(|ends| format!(", {}", words::interval(ends)));
     let unjudged = if is_unjudged(value) { ", not judged" } else { "" };
     format!("{variant}: {}{}{unjudged}", number::ratio(ratio), interval.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Column;
+
+    #[test]
+    fn what_is_noted_on_a_base_is_drawn_as_no_failure() {
+        let check = |kind: Kind, note: &str, expected: usize| {
+            let value = Value { kind, note: note.to_owned(), ..Value::default() };
+            let grid = Grid {
+                columns: vec![Column::default()],
+                values: vec![vec![vec![value]]],
+                ..Grid::default()
+            };
+            assert_eq!(dots(&grid, 0, 0, &[0]).len(), expected, "{kind:?} {note}");
+        };
+        check(Kind::Base, "geometric mean of 3 cells", 0);
+        check(Kind::Missing, "", 0);
+        check(Kind::Missing, "not measured", 1);
+        check(Kind::Failed, "failed: out of memory", 1);
+    }
 }
