@@ -278,3 +278,25 @@ fn costs_that_are_not_decided_have_a_sign_instead_of_a_color() {
     let row = row.split_once("</tr>").unwrap().0;
     assert!(row.contains("<td class=\"num\">30.0 <small>2.00 ?</small></td>"), "{row}");
 }
+
+#[test]
+fn means_of_groups_have_names_and_a_color_where_a_test_is_decided() {
+    let means = |verdict: analysis::Verdict| {
+        let subjects = [("a", 1.0), ("b", 2.0), ("c", 2.0), ("d", 2.0), ("e", 2.0)];
+        let mut many = comparison(&subjects, 1, None);
+        for phase in &mut many.phases {
+            if phase.group == "write" {
+                phase.group.clear();
+            }
+            phase.cells.iter_mut().filter(|c| c.base.is_some()).for_each(|c| c.verdict = verdict);
+        }
+        let page = page(many);
+        let means = page.split_once("Geometric means of throughput").unwrap().1;
+        means.split_once("</table>").unwrap().0.to_owned()
+    };
+    let decided = means(analysis::Verdict::Regression);
+    assert!(decided.contains("w6 py\">0.50</td>"), "{decided}");
+    assert!(decided.contains(">tests<span class=\"unit\">ratio</span>"), "{decided}");
+    let open = means(analysis::Verdict::Inconclusive);
+    assert!(open.contains("<td class=\"num\">0.50</td>") && !open.contains(" py\""), "{open}");
+}

@@ -48,7 +48,7 @@ fn table(comparisons: [&Comparison; 2], metric: &Metric) -> Table {
     let groups = words::groups(comparisons[0]);
     for (group, phases) in &groups {
         if groups.len() > 1 {
-            table.rows.push(Row::Section((*group).to_owned()));
+            table.rows.push(Row::Section(words::group(group).to_owned()));
         }
         for phase in phases {
             let cells = unders.iter().map(|under| ratio(under, phase, metric));

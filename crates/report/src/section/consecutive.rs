@@ -1,6 +1,6 @@
 //! Each variant compared with the one before it: where in a line of versions something changed.
 
-use super::Section;
+use super::{Section, answer};
 use crate::{
     Trial,
     document::{Align, Column, Document, Item, Row, Table, TableCell},
@@ -88,11 +88,7 @@ fn also(trials: &[Trial], base: &str, subject: &str) -> Option<String> {
 }
 
 fn table(steps: &Comparison, trials: &[Trial]) -> Table {
-    let mut parts = vec![("all tests".to_owned(), steps.counted())];
-    let groups = words::groups(steps);
-    if groups.len() > 1 {
-        parts.extend(groups.into_iter().map(|(name, phases)| (name.to_owned(), phases)));
-    }
+    let parts = answer::parts(steps);
     let mut columns = vec![Column::words("from"), Column::words("to")];
     columns.push(Column::ratios("geometric mean", steps.lead().better));
     let counts = |(name, _): &(String, Vec<&PhaseResult>)| Column {
@@ -106,9 +102,11 @@ fn table(steps: &Comparison, trials: &[Trial]) -> Table {
     let (basis, lead) = (Basis::of(steps), steps.lead());
     let row = |subject: &String| {
         let base = base_of(steps, subject, lead)?;
-        let ratios = parts[0].1.iter().filter_map(|p| p.cell(subject, lead.name)?.ratio);
+        let all = &parts[0].1;
+        let ratios = all.iter().filter_map(|p| p.cell(subject, lead.name)?.ratio);
         let mean = mean_of_tests(&ratios.collect::<Vec<_>>());
         let mean = mean.map_or(TableCell::Missing, |mean| TableCell::Ratio(mean.ratio));
+        let mean = answer::colored(mean, &basis.standings(all, subject, lead));
         let names = [base, subject].map(|name| TableCell::Text(name.to_owned()));
         let cells = parts.iter().map(|(_, phases)| {
             TableCell::Text(counted(&basis.standings(phases, subject, lead), lead))
