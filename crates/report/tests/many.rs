@@ -300,3 +300,22 @@ fn means_of_groups_have_names_and_a_color_where_a_test_is_decided() {
     let open = means(analysis::Verdict::Inconclusive);
     assert!(open.contains("<td class=\"num\">0.50</td>") && !open.contains(" py\""), "{open}");
 }
+
+#[test]
+fn the_values_of_a_base_that_is_a_row_have_their_unit() {
+    let mut report = report(comparison(&[("old", 1.0), ("new", 1.6)], 1, None), &[]);
+    let unit = "<span class=\"unit\">ratio, of the base 1/s</span>";
+    let caption = "Absolute values of the base, then ratios to it.</caption>";
+    let usual = render(&report, "html").unwrap();
+    assert!(!usual.contains(unit) && usual.contains(caption), "{usual}");
+    report.view = View {
+        rows: vec!["variant".to_owned()],
+        columns: vec!["clients".to_owned()],
+        ..View::default()
+    };
+    let turned = render(&report, "html").unwrap();
+    let table = section(&turned, "table");
+    assert_eq!(table.matches(unit).count(), 2, "{table}");
+    assert!(table.contains(caption), "{table}");
+    assert!(!section(&turned, "forest").contains("\u{2715}"), "a base is drawn as a failure");
+}

@@ -139,8 +139,11 @@ pub(super) fn one_metric(grid: &Grid, metric: usize, say: Say) -> Table {
     let own = grid.metrics[metric];
     let are_ratios = !both && say == Say::Ratios;
     let mut columns = vec![Column::words("test")];
-    columns.extend(grid.columns.iter().map(|column| {
-        let unit = if are_ratios && !column.is_base { "ratio" } else { own.unit };
+    columns.extend(grid.columns.iter().enumerate().map(|(index, column)| {
+        let unit = match are_ratios {
+            true => grid.unit_of_ratios(metric, index),
+            false => own.unit.to_owned(),
+        };
         Column {
             heat: Some(own.better),
             label: column.label.clone(),
