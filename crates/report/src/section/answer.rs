@@ -40,7 +40,11 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
         let mut inner = Document::default();
         counts(comparison, &compared, &mut inner);
         let [worse, better] = words::worse_and_better(inputs.lead);
-        document.fold(format!("How many tests are {worse} and {better}, by variant"), inner.items);
+        let title = match inputs.lead.better {
+            Better::Neither => "Means and ends, by variant".to_owned(),
+            _ => format!("How many tests are {worse} and {better}, by variant"),
+        };
+        document.fold(title, inner.items);
     }
     trust(comparison, document);
 }
@@ -214,7 +218,10 @@ fn counts(comparison: &Comparison, compared: &[&str], document: &mut Document) {
     }
     let is_sure =
         |row: &Row| !matches!(row, Row::Cells(own) if own[UNDECIDED] != TableCell::Count(0));
-    if basis == Basis::Ratios && table.rows.iter().all(is_sure) {
+    if lead.better == Better::Neither {
+        // Nothing says how far apart is about the same, or worse.
+        (WORSE..=UNDECIDED).rev().for_each(|index| drop_column(&mut table, index));
+    } else if basis == Basis::Ratios && table.rows.iter().all(is_sure) {
         drop_column(&mut table, UNDECIDED);
     }
     let without =
@@ -230,6 +237,7 @@ fn counts(comparison: &Comparison, compared: &[&str], document: &mut Document) {
 /// Columns of the counts that are left out where they would say nothing.
 const MEAN: usize = 1;
 const INTERVAL: usize = 2;
+const WORSE: usize = 5;
 const UNDECIDED: usize = 8;
 
 fn drop_column(table: &mut Table, index: usize) {

@@ -8,7 +8,7 @@ use crate::{
     words::{self, Basis, Standing},
 };
 use analysis::{Comparison, PhaseResult, Verdict, mean_of_tests};
-use model::metric::Metric;
+use model::metric::{Better, Metric};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Steps from which on the table can be opened and is not shown at once.
@@ -30,6 +30,10 @@ pub(super) const SECTION: Section = Section { name: "consecutive", write };
 
 fn write(inputs: &Inputs<'_>, document: &mut Document) {
     let Some(steps) = &inputs.details.steps else { return };
+    if steps.lead().better == Better::Neither {
+        // No step is one to better or worse.
+        return;
+    }
     let table = table(steps, &inputs.details.trials);
     if table.rows.len() < 2 {
         // One step is the comparison itself.

@@ -9,7 +9,10 @@ use crate::{
     number, words,
 };
 use analysis::Verdict;
-use model::metric::Better;
+use model::{
+    margins::Quantity,
+    metric::{Better, Metric, Per},
+};
 
 /// Variants whose bars stand upright, a chart for each group; more lie on their side.
 const UPRIGHT: usize = 4;
@@ -112,22 +115,33 @@ fn forest(inputs: &Inputs<'_>, grid: &Grid, metric: &str, form: Form) -> Option<
         true => " Hollow marks are not judged, because the host was disturbed.",
         false => "",
     };
-    let better = match (form, grid.metrics[plane].better) {
-        (Form::Bars { .. }, Better::Lower) => "shorter bars are cheaper",
-        (Form::Bars { .. }, _) => "longer bars are faster",
-        (Form::Dots, Better::Lower) => "left is cheaper",
-        (Form::Dots, _) => "right is faster",
-    };
+    let better = direction(form, grid.metrics[plane]);
     let margin = inputs.comparison.margins.of(grid.metrics[plane]);
     let band = margin.filter(|_| form == Form::Dots).map(words::band).unwrap_or_default();
     Some(chart::Forest {
         title: format!("{title}, relative to the base"),
-        description: format!("1 is the base; {better}.{band}{more}{start}{unjudged}"),
+        description: format!("1 is the base{better}.{band}{more}{start}{unjudged}"),
         variants: compared.iter().map(variant).collect(),
         groups,
         form,
         margin,
     })
+}
+
+/// Which end is better, as the end of a sentence; nothing where neither is.
+fn direction(form: Form, metric: &Metric) -> String {
+    let is_cost = metric.per == Per::Operation && Quantity::of(metric) != Some(Quantity::Time);
+    let word = match metric.better {
+        Better::Lower if is_cost => "cheaper",
+        _ => words::worse_and_better(metric)[1],
+    };
+    match (form, metric.better) {
+        (_, Better::Neither) => String::new(),
+        (Form::Bars { .. }, Better::Lower) => format!("; shorter bars are {word}"),
+        (Form::Bars { .. }, Better::Higher) => format!("; longer bars are {word}"),
+        (Form::Dots, Better::Lower) => format!("; left is {word}"),
+        (Form::Dots, Better::Higher) => format!("; right is {word}"),
+    }
 }
 
 fn dots(grid: &Grid, plane: usize, row: usize, compared: &[usize]) -> Vec<Dot> {
@@ -161,6 +175,21 @@ fn said(variant: &str, value: &Value) -> String {
 mod tests {
     use super::*;
     use crate::grid::Column;
+
+    #[test]
+    fn an_end_is_called_what_it_is() {
+        let check = |form: Form, metric: &str, expected: &str| {
+            assert_eq!(direction(form, analysis::metric(metric).unwrap()), expected, "{metric}");
+        };
+        let bars = Form::Bars { from: 0.0 };
+        check(Form::Dots, "ops_per_second", "; right is faster");
+        check(bars, "ops_per_second", "; longer bars are faster");
+        check(bars, "server_cpu_us_per_op", "; shorter bars are cheaper");
+        check(Form::Dots, "foreground_user_instructions_per_op", "; left is cheaper");
+        check(Form::Dots, "latency_us_p99", "; left is better");
+        check(Form::Dots, "recall", "; right is better");
+        check(Form::Dots, "rows_per_op", "");
+    }
 
     #[test]
     fn what_is_noted_on_a_base_is_drawn_as_no_failure() {
