@@ -1,7 +1,7 @@
 //! What the records of a run tell beside its slices' values: gathered for the HTML report.
 
 use crate::{args::DEFAULT_RESULTS, server_state, shell::quoted};
-use analysis::{Curve, RoleTimes};
+use analysis::{Curve, PhaseFacts, RoleTimes};
 use model::{
     imported::ImportedValue,
     number::counted,
@@ -37,7 +37,7 @@ pub(crate) fn of(results: &Results, slices: &[StoredSlice]) -> anyhow::Result<De
         roles: analysis::role_curves(records()),
         role_costs: analysis::role_costs(records()),
         left_out: left_out(slices),
-        overhead: overhead(slices),
+        overhead: overhead(slices, &facts),
         command: command.unwrap_or_default(),
         folder: folder_option(results.dir()),
         notes: plan::notes_in(results.dir())?,
@@ -209,8 +209,9 @@ fn left_out(slices: &[StoredSlice]) -> Vec<LeftOut> {
     found.into_iter().map(left).collect()
 }
 
-/// The null client's cost in each phase, from the first slice that has it.
-fn overhead(slices: &[StoredSlice]) -> Vec<Overhead> {
+/// The null client's cost in each phase, from the first slice that has it, divided as all costs in
+/// tables are.
+fn overhead(slices: &[StoredSlice], facts: &dyn Fn(&str) -> PhaseFacts) -> Vec<Overhead> {
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
     for slice in slices.iter().map(|stored| &stored.slice) {
@@ -225,9 +226,15 @@ fn overhead(slices: &[StoredSlice]) -> Vec<Overhead> {
         if cpu_ns.is_none() && user_instructions.is_none() {
             continue;
         }
-        if seen.insert(slice.phase.clone()) {
-            let (phase, cpu_us) = (slice.phase.clone(), cpu_ns.map(|ns| ns / 1e3));
-            found.push(Overhead { phase, user_instructions, cpu_us });
+        // Readings are per operation, of which each may have many statements or rows.
+        let operations = slice.work.as_ref().map_or(0.0, |work| work.succeeded as f64);
+        let share = operations / analysis::operations(slice, &facts(&slice.phase));
+        if share.is_finite() && seen.insert(slice.phase.clone()) {
+            found.push(Overhead {
+                phase: slice.phase.clone(),
+                user_instructions: user_instructions.map(|count| count * share),
+                cpu_us: cpu_ns.map(|ns| ns / 1e3 * share),
+            });
         }
     }
     found
@@ -333,7 +340,40 @@ fn rounded(wall_us: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Path, command_line, folder_option};
+    use super::*;
+    use model::{drive::StretchReport, reading::Reading, workload::Counts};
+
+    #[test]
+    fn what_the_load_engine_costs_is_divided_as_other_costs_are() {
+        let reading = |counter: &str, end: f64| Reading {
+            scope: Scope::Client,
+            counter: counter.into(),
+            start: 0.0,
+            end,
+        };
+        // Ten operations of 20 statements each.
+        let work = StretchReport { succeeded: 10, reads: 150, writes: 50, ..Default::default() };
+        let slice = SliceRecord {
+            phase: "read-write".into(),
+            readings: vec![
+                reading("null_cpu_ns_per_op", 40_000.0),
+                reading("null_user_instructions_per_op", 60_000.0),
+            ],
+            work: Some(work),
+            ..SliceRecord::default()
+        };
+        let (run, experiment, trial) = (String::new(), String::new(), String::new());
+        let stored = [StoredSlice { run, experiment, trial, slice }];
+        let check = |counts: Counts, cpu_us: f64, instructions: f64| {
+            let facts = |_: &str| PhaseFacts { counts, ..PhaseFacts::default() };
+            let found = overhead(&stored, &facts);
+            assert_eq!(found.len(), 1);
+            assert_eq!(found[0].cpu_us, Some(cpu_us), "{counts:?}");
+            assert_eq!(found[0].user_instructions, Some(instructions), "{counts:?}");
+        };
+        check(Counts::Operations, 40.0, 60_000.0);
+        check(Counts::Statements, 2.0, 3_000.0);
+    }
 
     #[test]
     fn commands_name_another_results_folder() {

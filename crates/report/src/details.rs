@@ -5,7 +5,7 @@ use model::{
     environment::Environment, explanation::Explanation, imported::ImportHeader, metric::Metric,
     notes::Notes, plan::Plan, record::TrialHeader, shared::Name,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything beside the comparison of one experiment. All of it may be missing: an imported
 /// archive has neither plan nor trials.
@@ -107,6 +107,12 @@ impl Details {
         for more in [&mut self.steps, &mut self.second] {
             *more = more.take().map(|comparison| comparison.only(&kept));
         }
+    }
+
+    /// On how many hosts its trials ran.
+    pub(crate) fn hosts(&self) -> usize {
+        let hosts = self.trials.iter().map(|trial| trial.environment.host.as_str());
+        hosts.collect::<BTreeSet<_>>().len()
     }
 
     /// Of these metrics alone: without curves and counters, which are of others.

@@ -18,7 +18,10 @@ pub(crate) fn markdown(text: &str) -> String {
         true => part.replace('|', "\\|"),
         false => uninterpreted(part),
     });
-    parts.collect::<Vec<_>>().join("`")
+    let text = parts.collect::<Vec<_>>().join("`");
+    // A list would swallow the sign that it begins with.
+    let is_list = ["- ", "+ "].iter().any(|sign| text.starts_with(sign));
+    if is_list { format!("\\{text}") } else { text }
 }
 
 fn uninterpreted(text: &str) -> String {
@@ -61,6 +64,9 @@ mod tests {
         assert_eq!(markdown("`<i>|*` <i>"), "`<i>\\|*` &lt;i&gt;");
         assert_eq!(markdown("`<i> `a`"), "`&lt;i&gt; `a`");
         assert_eq!(markdown("```<i>``"), "```&lt;i&gt;``");
+        assert_eq!(markdown("- where there is none"), "\\- where there is none");
+        assert_eq!(markdown("+ above 1.05, - below"), "\\+ above 1.05, - below");
+        assert_eq!(markdown("-1"), "-1");
         let check = |text: &str, expected: &str| assert_eq!(spreadsheet(text), expected);
         check("=1+1", "'=1+1");
         check("+x", "'+x");

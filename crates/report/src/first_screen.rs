@@ -141,7 +141,11 @@ fn origin(comparison: &Comparison, details: &Details) -> String {
         let host = &trial.environment;
         let cpus = counted(host.cpus, "CPU");
         let model = if host.cpu.is_empty() { String::new() } else { format!(" ({})", host.cpu) };
-        parts.push(format!("host {}: {cpus}{model}, kernel {}", host.host, host.kernel));
+        let name = match details.hosts() {
+            0 | 1 => format!("host {}", host.host),
+            several => format!("{several} hosts, the first {}", host.host),
+        };
+        parts.push(format!("{name}: {cpus}{model}, kernel {}", host.kernel));
     }
     if let Some(imported) = &details.imported {
         let paths = imported.header.paths.iter().take(PATHS);

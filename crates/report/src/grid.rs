@@ -301,6 +301,25 @@ impl Grid {
         self.metrics.iter().position(|metric| metric.name == name)
     }
 
+    /// Whether a column has values of the base, beside ratios or alone.
+    pub(crate) fn has_base(&self, metric: usize, column: usize) -> bool {
+        let mut values = self.values[metric].iter().map(|row| &row[column]);
+        self.columns[column].is_base || values.any(|value| value.kind == Kind::Base)
+    }
+
+    /// The unit over a column of ratios: the base's values have that of the metric, also where it
+    /// is one of the rows.
+    pub(crate) fn unit_of_ratios(&self, metric: usize, column: usize) -> String {
+        let own = self.metrics[metric].unit;
+        match self.columns[column].is_base {
+            true => own.to_owned(),
+            false if !own.is_empty() && self.has_base(metric, column) => {
+                format!("ratio, of the base {own}")
+            }
+            false => "ratio".to_owned(),
+        }
+    }
+
     /// The rows with their indexes by group, in order.
     pub fn groups(&self) -> Vec<(&str, Vec<usize>)> {
         let rows = self.rows.iter().enumerate();

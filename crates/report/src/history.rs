@@ -148,7 +148,7 @@ impl HistoryPage {
             let changes = changes(trend, step, &self.history);
             let state = if step.is_confirmed { "confirmed" } else { "suspected" };
             cells.extend([
-                text(&title(trend)),
+                text(&titled(trend)),
                 text(since),
                 TableCell::Number(step.levels[0]),
                 TableCell::Number(step.levels[1]),

@@ -162,6 +162,13 @@ impl Rendered {
         if warnings.is_empty() {
             warnings = report.comparisons.iter().flat_map(|c| c.warnings.clone()).collect();
         }
+        // Formats for programs leave out the paragraphs in which pages tell the conditions.
+        if format.page.name == page::RECORDS.name {
+            let conditions = report.comparisons.iter().flat_map(|c| &c.conditions);
+            let untold = conditions.filter(|said| !warnings.contains(said)).cloned();
+            let untold: Vec<String> = untold.collect();
+            warnings.extend(untold);
+        }
         if format.holds_warnings {
             warnings.clear();
         }

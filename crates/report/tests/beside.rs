@@ -4,6 +4,7 @@
 
 mod lab;
 
+use analysis::Verdict;
 use lab::{comparison, report, trial};
 use model::notes::Notes;
 use report::{Details, Report, render};
@@ -63,6 +64,26 @@ fn two_bases_stand_side_by_side() {
     for words in ["vs 5.6", "vs 5.7", ">0.62", ">1.60", ">1.33", "geometric mean"] {
         assert!(own.contains(words), "{words}: {own}");
     }
+}
+
+#[test]
+fn means_have_a_color_where_any_of_their_tests_is_decided() {
+    let is_colored = |verdict: Option<Verdict>| {
+        let with_verdict = |subjects: &[(&str, f64)]| {
+            let mut found = comparison(subjects, 4, None);
+            let cells = found.phases.iter_mut().flat_map(|phase| &mut phase.cells);
+            for cell in cells.filter(|cell| cell.base.is_some()) {
+                cell.verdict = verdict.unwrap_or(cell.verdict);
+            }
+            Some(found)
+        };
+        let steps = with_verdict(&THREE);
+        let second = with_verdict(&[THREE[1], THREE[0], THREE[2]]);
+        let page = page(Details { steps, second, ..Details::default() });
+        ["consecutive", "bases"].map(|anchor| section(&page, anchor).contains("class=\"num w"))
+    };
+    assert_eq!(is_colored(None), [true, true]);
+    assert_eq!(is_colored(Some(Verdict::Inconclusive)), [false, false]);
 }
 
 #[test]

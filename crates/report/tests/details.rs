@@ -70,6 +70,24 @@ fn one_event_is_one() {
 }
 
 #[test]
+fn what_is_said_of_one_host_is_said_of_no_other() {
+    let of_hosts = |second: &str| {
+        let mut trials = vec![trial(TWO[0].0, &[]), trial(TWO[1].0, &[])];
+        trials[0].environment.host = "a1".to_owned();
+        trials[1].environment.host = second.to_owned();
+        let mut report = report(comparison(&TWO, 1, None), &[]);
+        report.details = vec![Details { trials, ..Details::default() }];
+        ["html", "table"].map(|format| render(&report, format).unwrap())
+    };
+    let [html, table] = of_hosts("a1");
+    assert!(html.contains("<h3>Host</h3>") && table.contains(", host a1: "), "{table}");
+    let [html, table] = of_hosts("b2");
+    assert!(html.contains("<h3>The first of 2 hosts</h3>"), "{html}");
+    assert!(html.contains(" · 2 hosts, the first with "), "{html}");
+    assert!(table.contains(", 2 hosts, the first a1: "), "{table}");
+}
+
+#[test]
 fn an_archive_says_where_its_values_come_from() {
     let header = ImportHeader {
         experiment: "nov/dop1".into(),

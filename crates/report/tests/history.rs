@@ -71,7 +71,8 @@ fn steps_are_told_with_size_interval_and_what_changed_with_them() {
     page.commands.insert(StepPlace { trend: 0, step: 0 }, "dbdyno run x".to_owned());
     let table = text(&page, "table", Extent::Steps);
     assert!(table.contains("smallest") && table.contains("largest"), "{table}");
-    for expected in ["1 confirmed step in 1 trend over 40 runs", "0.950 worse", "confirmed"] {
+    let counted = "1 confirmed step in 1 trend over 40 runs";
+    for expected in [counted, "0.950 worse", "confirmed", "throughput (1/s)"] {
         assert!(table.contains(expected), "{table}");
     }
     assert!(table.contains("commit 0000014") && table.contains("dbdyno run x"), "{table}");

@@ -4,7 +4,7 @@
 
 use analysis::{Design, Observations, compare};
 use model::measurement::Measurement;
-use report::{Report, render_insert_benchmark};
+use report::{Rendered, Report, render_insert_benchmark, rendered};
 
 /// Phase, metric, and the values of two variants.
 const VALUES: [(&str, &str, [f64; 2]); 14] = [
@@ -162,4 +162,24 @@ fn unknown_styles_and_other_results_are_told() {
     assert_eq!(error, "unknown style `x`; choose one of `marked`, `published`");
     let text = render_insert_benchmark(&Report::default(), "marked", "table").unwrap().text;
     assert_eq!(text, "no recorded workload inserts at a set rate during queries\n");
+}
+
+#[test]
+fn conditions_are_told_once_by_every_style_and_format() {
+    let condition = "Half of the run is missing.";
+    let mut report = report();
+    report.comparisons[0].conditions.push(condition.to_owned());
+    let check = |name: &str, found: Rendered| {
+        let warned = found.warnings.iter().filter(|said| *said == condition).count();
+        assert_eq!(found.text.matches(condition).count() + warned, 1, "{name}: {found:?}");
+    };
+    for style in ["marked", "published"] {
+        for format in ["table", "markdown", "html", "csv", "tsv"] {
+            let found = render_insert_benchmark(&report, style, format).unwrap();
+            check(&format!("{style} {format}"), found);
+        }
+    }
+    for format in ["table", "markdown", "csv", "tsv", "dense", "json"] {
+        check(format, rendered(&report, format).unwrap());
+    }
 }

@@ -278,3 +278,44 @@ fn costs_that_are_not_decided_have_a_sign_instead_of_a_color() {
     let row = row.split_once("</tr>").unwrap().0;
     assert!(row.contains("<td class=\"num\">30.0 <small>2.00 ?</small></td>"), "{row}");
 }
+
+#[test]
+fn means_of_groups_have_names_and_a_color_where_a_test_is_decided() {
+    let means = |verdict: analysis::Verdict| {
+        let subjects = [("a", 1.0), ("b", 2.0), ("c", 2.0), ("d", 2.0), ("e", 2.0)];
+        let mut many = comparison(&subjects, 1, None);
+        for phase in &mut many.phases {
+            if phase.group == "write" {
+                phase.group.clear();
+            }
+            phase.cells.iter_mut().filter(|c| c.base.is_some()).for_each(|c| c.verdict = verdict);
+        }
+        let page = page(many);
+        let means = page.split_once("Geometric means of throughput").unwrap().1;
+        means.split_once("</table>").unwrap().0.to_owned()
+    };
+    let decided = means(analysis::Verdict::Regression);
+    assert!(decided.contains("w6 py\">0.50</td>"), "{decided}");
+    assert!(decided.contains(">tests<span class=\"unit\">ratio</span>"), "{decided}");
+    let open = means(analysis::Verdict::Inconclusive);
+    assert!(open.contains("<td class=\"num\">0.50</td>") && !open.contains(" py\""), "{open}");
+}
+
+#[test]
+fn the_values_of_a_base_that_is_a_row_have_their_unit() {
+    let mut report = report(comparison(&[("old", 1.0), ("new", 1.6)], 1, None), &[]);
+    let unit = "<span class=\"unit\">ratio, of the base 1/s</span>";
+    let caption = "Absolute values of the base, then ratios to it.</caption>";
+    let usual = render(&report, "html").unwrap();
+    assert!(!usual.contains(unit) && usual.contains(caption), "{usual}");
+    report.view = View {
+        rows: vec!["variant".to_owned()],
+        columns: vec!["clients".to_owned()],
+        ..View::default()
+    };
+    let turned = render(&report, "html").unwrap();
+    let table = section(&turned, "table");
+    assert_eq!(table.matches(unit).count(), 2, "{table}");
+    assert!(table.contains(caption), "{table}");
+    assert!(!section(&turned, "forest").contains("\u{2715}"), "a base is drawn as a failure");
+}

@@ -253,11 +253,16 @@ const save = (blob, name) => {
         item.append(...prose(note));
         return item;
       }));
+      // The base may be one of the rows.
+      const hasBase = (column) => data.columns[column][2] === 1
+        || rows.some((row) => data.words[data.values[index][Number(row.dataset.row)][column][KIND]] === "base");
       heads.slice(1).forEach((head, column) => {
-        const absolute = how === "absolute" || data.columns[places[column]][2] === 1;
-        head.querySelector(".unit").textContent = absolute ? metric.unit : "ratio";
+        const at = places[column];
+        const absolute = how === "absolute" || data.columns[at][2] === 1;
+        const ratio = metric.unit && hasBase(at) ? `ratio, of the base ${metric.unit}` : "ratio";
+        head.querySelector(".unit").textContent = absolute ? metric.unit : ratio;
       });
-      const relative = places.some((place) => data.columns[place][2] === 1)
+      const relative = places.some(hasBase)
         ? "Absolute values of the base, then ratios to it." : "Ratios to the base.";
       const values = how === "absolute" ? "Absolute values." : relative;
       table.caption.textContent = `${metric.title}: ${metric.help}. ${values}`;

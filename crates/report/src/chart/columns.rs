@@ -52,10 +52,11 @@ fn one(chart: &Columns) -> Markup {
                     title { (terminal(&chart.title)) }
                     desc { (terminal(&described(chart))) }
                     @for value in even(from, to) {
-                        line class=(if value == 1.0 { "one" } else { "grid" })
-                            x1=(left) x2=(width) y1=(y(value)) y2=(y(value)) {}
+                        line class="grid" x1=(left) x2=(width) y1=(y(value)) y2=(y(value)) {}
                         text class="y" x=(left - 6.0) y=(y(value) + 4.0) { (number::short(value)) }
                     }
+                    // The base, also where the marks of long bars leave it out.
+                    line class="one" x1=(left) x2=(width) y1=(y(1.0)) y2=(y(1.0)) {}
                     @for (index, row) in chart.rows.iter().enumerate() {
                         @let start = left + room * index as f64;
                         @for dot in &row.dots {
@@ -159,6 +160,16 @@ mod tests {
         assert!(text.contains("t&lt;") && text.contains("✕") && text.contains(">0.50</text>"));
         assert!(!text.contains("class=\"cut\""));
         assert!(!text.contains("NaN"));
+    }
+
+    #[test]
+    fn the_base_has_its_line_whatever_the_marks_are() {
+        let mut long = chart(0.0);
+        long.rows[0].dots[0].ratio = Some(40.0);
+        for chart in [chart(0.0), long, Columns::default()] {
+            let text = draw(&[chart]).into_string();
+            assert_eq!(text.matches("<line class=\"one\"").count(), 1, "{text}");
+        }
     }
 
     #[test]

@@ -189,10 +189,12 @@ fn ground(forest: &Forest, places: &Places) -> Markup {
                 fill="currentColor" fill-opacity=".09" {}
         }
         g stroke="currentColor" shape-rendering="crispEdges" {
-            @for (at, word) in places.marks() {
-                @let strength = if word == "1" { ".55" } else { ".16" };
-                line x1={ (at) "%" } x2={ (at) "%" } y2="100%" stroke-opacity=(strength) {}
+            @for (at, _) in places.marks() {
+                line x1={ (at) "%" } x2={ (at) "%" } y2="100%" stroke-opacity=".16" {}
             }
+            // The base, also where the marks of long bars leave it out.
+            @let base = places.percent(1.0);
+            line x1={ (base) "%" } x2={ (base) "%" } y2="100%" stroke-opacity=".55" {}
         }
     }
 }
@@ -329,6 +331,19 @@ mod tests {
         let drawn = ground(Form::Dots, Some(1.03));
         assert!(drawn.contains(r#"fill="currentColor" fill-opacity=".09""#), "{drawn}");
         assert!(drawn.contains(r#"<g"#), "{drawn}");
+    }
+
+    #[test]
+    fn the_base_has_its_line_whatever_the_marks_are() {
+        for largest in [1.2, 12.0, 400.0] {
+            let mut long = forest(Form::Bars { from: 0.0 });
+            long.groups[0].1[0].dots[0].ratio = Some(largest);
+            let at = places(&long).percent(1.0);
+            let text = draw(&long, "g").into_string();
+            let line =
+                format!("<line x1=\"{at}%\" x2=\"{at}%\" y2=\"100%\" stroke-opacity=\".55\"");
+            assert_eq!(text.matches(&line).count(), 1, "{largest}: {text}");
+        }
     }
 
     #[test]

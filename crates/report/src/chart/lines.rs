@@ -116,17 +116,23 @@ fn cut(name: &str) -> String {
 
 fn drawn(line: &Line, x: &Range, y: &Range) -> Markup {
     let place = |(a, b): &(f64, f64)| (across(x.place(*a)), height(y.place(*b)));
+    // A second in which nothing ended has no response time, and not the shortest one.
+    let parts = line.segments.iter().flat_map(move |segment| {
+        let parts = segment.split(move |point| !y.has_place(point.1));
+        parts.filter(|part| !part.is_empty())
+    });
+    let segments: Vec<&[(f64, f64)]> = parts.collect();
     html! {
         g class={ "line " (line.class) } {
             title { (terminal(&line.name)) }
-            @for pair in line.segments.windows(2) {
+            @for pair in segments.windows(2) {
                 @if let (Some(end), Some(start)) = (pair[0].last(), pair[1].first()) {
                     @if end.0 < start.0 {
                         path class="gap" d=(path([end, start].into_iter().map(place))) {}
                     }
                 }
             }
-            @for segment in &line.segments {
+            @for segment in &segments {
                 @if segment.len() > 1 { path d=(path(segment.iter().map(place))) {} }
                 @if segment.len() <= DOTS {
                     @for (cx, cy) in segment.iter().map(place) { circle cx=(cx) cy=(cy) r="2.5" {} }
@@ -215,6 +221,22 @@ mod tests {
         }
         let aside = free(Point { x: 300.0, y: 100.0 }, &taken);
         assert_eq!(aside, Point { x: 300.0, y: 91.0 });
+    }
+
+    #[test]
+    fn nothing_is_drawn_at_zero_among_logarithms() {
+        let drawn = |scale: Scale, values: [f64; 3]| {
+            let points = values.into_iter().enumerate().map(|(at, value)| (at as f64, value));
+            let line = Line { segments: vec![points.collect()], ..Line::default() };
+            let y = Axis { scale, ..Axis::default() };
+            let text = draw(&[Lines { y, lines: vec![line], ..Lines::default() }]).into_string();
+            ["<path d=", "<path class=\"gap\"", "<circle"].map(|mark| text.matches(mark).count())
+        };
+        assert_eq!(drawn(Scale::Zero, [5.0, 0.0, 50.0]), [1, 0, 3]);
+        assert_eq!(drawn(Scale::Log10, [5.0, 1.0, 50.0]), [1, 0, 3]);
+        assert_eq!(drawn(Scale::Log10, [5.0, 0.0, 50.0]), [0, 1, 2]);
+        // Without anything above 0 the axis is none of logarithms.
+        assert_eq!(drawn(Scale::Log10, [0.0, 0.0, 0.0]), [1, 0, 3]);
     }
 
     #[test]

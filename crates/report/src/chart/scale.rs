@@ -119,6 +119,11 @@ impl Range {
         }
     }
 
+    /// Whether a value has a place: 0 has none among logarithms.
+    pub(super) fn has_place(&self, value: f64) -> bool {
+        !matches!(self.scale, Scale::Log2 | Scale::Log10) || value > 0.0
+    }
+
     /// The place of a value, from 0 to 1.
     pub(super) fn place(&self, value: f64) -> f64 {
         let moved = match self.scale {

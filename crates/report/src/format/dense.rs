@@ -21,7 +21,8 @@ const COLUMNS: [(&str, &str); 4] = [
 pub(super) const FORMAT: Format = Format {
     name: "dense",
     help: "the dense text of published results: relative throughput, then costs per operation",
-    page: page::COMPARISON,
+    // Its warnings are those that bare values need: there are no sentences beside them.
+    page: page::RECORDS,
     holds_warnings: false,
     shows_details: false,
     any_document: false,

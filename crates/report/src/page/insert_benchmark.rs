@@ -36,6 +36,10 @@ pub(crate) fn document(report: &Report, style: &dyn Style) -> Document {
                 document.items.push(Item::Table(summary.table));
                 summary.legend.into_iter().for_each(|said| document.paragraph(said));
             }
+            // A style with verdicts says them below its ratios.
+            if !style.has_verdicts() {
+                comparison.conditions.iter().for_each(|said| document.paragraph(said));
+            }
             document.items.extend(summary::warnings(&comparison, &columns));
             // Missed targets are reported above, with the figure.
             let others = comparison.warnings.iter().filter(|told| !told.contains(SLA_MISSED));

@@ -55,7 +55,10 @@ fn line(experiment: &str, details: &Details) -> String {
     if let Some(trial) = details.trials.first() {
         let host = &trial.environment;
         let cpus = counted(host.cpus, "CPU");
-        parts.push(format!("{cpus}, kernel {}", host.kernel));
+        parts.push(match details.hosts() {
+            0 | 1 => format!("{cpus}, kernel {}", host.kernel),
+            several => format!("{several} hosts, the first with {cpus}, kernel {}", host.kernel),
+        });
     }
     parts.join(" · ")
 }

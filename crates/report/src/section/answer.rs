@@ -4,7 +4,7 @@ use super::Section;
 use crate::{
     document::{Column, Document, Item, Row, Table, TableCell},
     inputs::Inputs,
-    number,
+    layout, number,
     sentence::{Label, answers},
     status, trust,
     words::{self, Basis, Standing},
@@ -40,7 +40,11 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
         let mut inner = Document::default();
         counts(comparison, &compared, &mut inner);
         let [worse, better] = words::worse_and_better(inputs.lead);
-        document.fold(format!("How many tests are {worse} and {better}, by variant"), inner.items);
+        let title = match inputs.lead.better {
+            Better::Neither => "Means and ends, by variant".to_owned(),
+            _ => format!("How many tests are {worse} and {better}, by variant"),
+        };
+        document.fold(title, inner.items);
     }
     trust(comparison, document);
 }
@@ -106,7 +110,7 @@ fn extremes(comparison: &Comparison, base: &str, variants: &[&str], document: &m
 }
 
 /// All tests that count, then each group if there are several.
-fn parts(comparison: &Comparison) -> Vec<(String, Vec<&PhaseResult>)> {
+pub(super) fn parts(comparison: &Comparison) -> Vec<(String, Vec<&PhaseResult>)> {
     let counted = comparison.counted();
     let whole = match comparison.phases.len() - counted.len() {
         0 => "all tests".to_owned(),
@@ -115,7 +119,8 @@ fn parts(comparison: &Comparison) -> Vec<(String, Vec<&PhaseResult>)> {
     let mut parts = vec![(whole, counted)];
     let groups = words::groups(comparison);
     if groups.len() > 1 {
-        parts.extend(groups.into_iter().map(|(name, phases)| (name.to_owned(), phases)));
+        let own = groups.into_iter().map(|(name, phases)| (words::group(name).to_owned(), phases));
+        parts.extend(own);
     }
     parts
 }
@@ -127,13 +132,18 @@ fn means(inputs: &Inputs<'_>, base: &str, variants: &[&str], document: &mut Docu
     let has = |phase: &&PhaseResult| {
         variants.iter().any(|subject| !ratios(&[*phase], subject, lead.name).is_empty())
     };
+    let basis = Basis::of(comparison);
     let mut parts = parts(comparison);
     parts.iter_mut().for_each(|(_, phases)| phases.retain(has));
     parts.retain(|(_, phases)| !phases.is_empty());
     let mut table = Table { columns: vec![Column::words("variant")], ..Table::default() };
     table.columns.extend(parts.iter().map(|(name, _)| Column::ratios(name, lead.better)));
     for subject in variants {
-        let means = parts.iter().map(|(_, phases)| mean_cell(phases, subject, lead));
+        let mean = |phases: &[&PhaseResult]| {
+            let standings = basis.standings(phases, subject, lead);
+            colored(mean_cell(phases, subject, lead), &standings)
+        };
+        let means = parts.iter().map(|(_, phases)| mean(phases));
         table.rows.push(Row::named(*subject, means));
         let ends: Vec<TableCell> =
             parts.iter().map(|(_, phases)| interval_cell(comparison, phases, subject)).collect();
@@ -147,6 +157,16 @@ fn means(inputs: &Inputs<'_>, base: &str, variants: &[&str], document: &mut Docu
         true => Item::Table(table),
         false => Item::Sortable(table),
     });
+}
+
+/// A mean of tests that stand so. Where none of them is decided it has no color, which would say
+/// what no verdict says.
+pub(super) fn colored(mean: TableCell, standings: &[Standing]) -> TableCell {
+    let is_open = |one: &Standing| matches!(one, Standing::Undecided | Standing::Nothing);
+    match standings.iter().all(is_open) {
+        true => TableCell::Text(layout::text(&mean)),
+        false => mean,
+    }
 }
 
 fn mean_cell(phases: &[&PhaseResult], subject: &str, lead: &Metric) -> TableCell {
@@ -192,17 +212,16 @@ fn counts(comparison: &Comparison, compared: &[&str], document: &mut Document) {
         for (name, phases) in parts(comparison) {
             let standings = basis.standings(&phases, subject, lead);
             let mut ratios = spread(comparison, &name, &phases, subject);
-            // A color would say what no verdict says.
-            let is_open = |one: &Standing| matches!(one, Standing::Undecided | Standing::Nothing);
-            if let (true, TableCell::Ratio(mean)) = (standings.iter().all(is_open), &ratios[MEAN]) {
-                ratios[MEAN] = TableCell::Text(number::ratio(*mean));
-            }
+            ratios[MEAN] = colored(ratios[MEAN].clone(), &standings);
             table.rows.push(Row::Cells([ratios, counts_of(&standings)].concat()));
         }
     }
     let is_sure =
         |row: &Row| !matches!(row, Row::Cells(own) if own[UNDECIDED] != TableCell::Count(0));
-    if basis == Basis::Ratios && table.rows.iter().all(is_sure) {
+    if lead.better == Better::Neither {
+        // Nothing says how far apart is about the same, or worse.
+        (WORSE..=UNDECIDED).rev().for_each(|index| drop_column(&mut table, index));
+    } else if basis == Basis::Ratios && table.rows.iter().all(is_sure) {
         drop_column(&mut table, UNDECIDED);
     }
     let without =
@@ -218,6 +237,7 @@ fn counts(comparison: &Comparison, compared: &[&str], document: &mut Document) {
 /// Columns of the counts that are left out where they would say nothing.
 const MEAN: usize = 1;
 const INTERVAL: usize = 2;
+const WORSE: usize = 5;
 const UNDECIDED: usize = 8;
 
 fn drop_column(table: &mut Table, index: usize) {

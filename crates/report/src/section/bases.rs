@@ -1,10 +1,10 @@
 //! Ratios to two bases side by side: what is lost since the oldest version and since a newer one.
 
-use super::Section;
+use super::{Section, answer};
 use crate::{
     document::{Column, Document, Item, Row, Table, TableCell},
     inputs::Inputs,
-    words,
+    words::{self, Basis},
 };
 use analysis::{Comparison, PhaseResult};
 use model::{metric::Metric, quoted};
@@ -25,17 +25,19 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
 /// A subject under one of the bases.
 struct Under<'a> {
     comparison: &'a Comparison,
+    basis: Basis,
     subject: &'a str,
     base: &'a str,
 }
 
 fn table(comparisons: [&Comparison; 2], metric: &Metric) -> Table {
     let mut unders = Vec::new();
+    let judged = comparisons.map(|comparison| (comparison, Basis::of(comparison)));
     for subject in &comparisons[0].subjects {
-        for comparison in comparisons {
+        for (comparison, basis) in judged {
             let cells = comparison.phases.iter().filter_map(|p| p.cell(subject, metric.name));
             if let Some(base) = cells.into_iter().find_map(|cell| cell.base.as_deref()) {
-                unders.push(Under { comparison, subject, base });
+                unders.push(Under { comparison, basis, subject, base });
             }
         }
     }
@@ -48,7 +50,7 @@ fn table(comparisons: [&Comparison; 2], metric: &Metric) -> Table {
     let groups = words::groups(comparisons[0]);
     for (group, phases) in &groups {
         if groups.len() > 1 {
-            table.rows.push(Row::Section((*group).to_owned()));
+            table.rows.push(Row::Section(words::group(group).to_owned()));
         }
         for phase in phases {
             let cells = unders.iter().map(|under| ratio(under, phase, metric));
@@ -73,8 +75,11 @@ fn ratio(under: &Under<'_>, phase: &PhaseResult, metric: &Metric) -> TableCell {
 }
 
 fn mean(under: &Under<'_>, phases: &[&PhaseResult], metric: &Metric) -> TableCell {
-    let cell =
-        |phase: &&PhaseResult| under.comparison.cell(&phase.phase, under.subject, metric.name);
-    let ratios: Vec<f64> = phases.iter().filter_map(|phase| cell(phase)?.ratio).collect();
-    TableCell::mean(&ratios, phases.len()).unwrap_or(TableCell::Missing)
+    let Under { comparison, basis, subject, .. } = *under;
+    let own = |phase: &&PhaseResult| comparison.phases.iter().find(|p| p.phase == phase.phase);
+    let own: Vec<&PhaseResult> = phases.iter().filter_map(own).collect();
+    let ratio = |phase: &&PhaseResult| phase.cell(subject, metric.name)?.ratio;
+    let ratios: Vec<f64> = own.iter().filter_map(ratio).collect();
+    let mean = TableCell::mean(&ratios, phases.len()).unwrap_or(TableCell::Missing);
+    answer::colored(mean, &basis.standings(&own, subject, metric))
 }

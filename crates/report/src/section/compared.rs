@@ -128,7 +128,13 @@ fn host(details: &Details, document: &mut Document) {
     let Some(trial) = details.trials.first() else { return };
     let host = &trial.environment;
     let or = |text: &str| if text.is_empty() { "not known".to_owned() } else { text.to_owned() };
-    document.heading(3, "Host");
+    document.heading(
+        3,
+        match details.hosts() {
+            0 | 1 => "Host".to_owned(),
+            several => format!("The first of {several} hosts"),
+        },
+    );
     let facts = [
         ("CPU", format!("{}, {} online", or(&host.cpu), host.cpus)),
         ("memory", size::shown(host.memory_bytes)),

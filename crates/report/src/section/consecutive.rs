@@ -1,6 +1,6 @@
 //! Each variant compared with the one before it: where in a line of versions something changed.
 
-use super::Section;
+use super::{Section, answer};
 use crate::{
     Trial,
     document::{Align, Column, Document, Item, Row, Table, TableCell},
@@ -8,7 +8,7 @@ use crate::{
     words::{self, Basis, Standing},
 };
 use analysis::{Comparison, PhaseResult, Verdict, mean_of_tests};
-use model::metric::Metric;
+use model::metric::{Better, Metric};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Steps from which on the table can be opened and is not shown at once.
@@ -30,6 +30,10 @@ pub(super) const SECTION: Section = Section { name: "consecutive", write };
 
 fn write(inputs: &Inputs<'_>, document: &mut Document) {
     let Some(steps) = &inputs.details.steps else { return };
+    if steps.lead().better == Better::Neither {
+        // No step is one to better or worse.
+        return;
+    }
     let table = table(steps, &inputs.details.trials);
     if table.rows.len() < 2 {
         // One step is the comparison itself.
@@ -88,11 +92,7 @@ fn also(trials: &[Trial], base: &str, subject: &str) -> Option<String> {
 }
 
 fn table(steps: &Comparison, trials: &[Trial]) -> Table {
-    let mut parts = vec![("all tests".to_owned(), steps.counted())];
-    let groups = words::groups(steps);
-    if groups.len() > 1 {
-        parts.extend(groups.into_iter().map(|(name, phases)| (name.to_owned(), phases)));
-    }
+    let parts = answer::parts(steps);
     let mut columns = vec![Column::words("from"), Column::words("to")];
     columns.push(Column::ratios("geometric mean", steps.lead().better));
     let counts = |(name, _): &(String, Vec<&PhaseResult>)| Column {
@@ -106,9 +106,11 @@ fn table(steps: &Comparison, trials: &[Trial]) -> Table {
     let (basis, lead) = (Basis::of(steps), steps.lead());
     let row = |subject: &String| {
         let base = base_of(steps, subject, lead)?;
-        let ratios = parts[0].1.iter().filter_map(|p| p.cell(subject, lead.name)?.ratio);
+        let all = &parts[0].1;
+        let ratios = all.iter().filter_map(|p| p.cell(subject, lead.name)?.ratio);
         let mean = mean_of_tests(&ratios.collect::<Vec<_>>());
         let mean = mean.map_or(TableCell::Missing, |mean| TableCell::Ratio(mean.ratio));
+        let mean = answer::colored(mean, &basis.standings(all, subject, lead));
         let names = [base, subject].map(|name| TableCell::Text(name.to_owned()));
         let cells = parts.iter().map(|(_, phases)| {
             TableCell::Text(counted(&basis.standings(phases, subject, lead), lead))

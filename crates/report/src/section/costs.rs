@@ -137,11 +137,18 @@ fn says_both(grid: &Grid) -> bool {
 pub(super) fn one_metric(grid: &Grid, metric: usize, say: Say) -> Table {
     let both = says_both(grid);
     let own = grid.metrics[metric];
+    let are_ratios = !both && say == Say::Ratios;
     let mut columns = vec![Column::words("test")];
-    columns.extend(grid.columns.iter().map(|column| Column {
-        heat: Some(own.better),
-        label: column.label.clone(),
-        ..Column::numbers(&column.title, own.unit)
+    columns.extend(grid.columns.iter().enumerate().map(|(index, column)| {
+        let unit = match are_ratios {
+            true => grid.unit_of_ratios(metric, index),
+            false => own.unit.to_owned(),
+        };
+        Column {
+            heat: Some(own.better),
+            label: column.label.clone(),
+            ..Column::numbers(&column.title, unit)
+        }
     }));
     let cell = |found: &Value| {
         let sign = found.verdict.map_or("", words::symbol);
@@ -153,9 +160,8 @@ pub(super) fn one_metric(grid: &Grid, metric: usize, say: Say) -> Table {
             (Kind::Ratio, Some(value), Some(ratio)) if both => {
                 TableCell::Compared { value, ratio, sign }
             }
-            (Kind::Ratio, _, Some(ratio)) if say == Say::Ratios => {
-                TableCell::ratio(ratio, found.verdict)
-            }
+            (Kind::Ratio, _, Some(ratio)) if are_ratios => TableCell::ratio(ratio, found.verdict),
+            (Kind::Invalid, ..) if are_ratios => TableCell::Text("no ratio".to_owned()),
             (_, number, _) => TableCell::number(number),
         }
     };
@@ -202,4 +208,37 @@ fn table(grid: &Grid, metrics: &[usize]) -> Table {
         }
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Column as GridColumn;
+
+    fn of(value: &Value, rows: usize, say: Say) -> Table {
+        let base = GridColumn { is_base: true, ..GridColumn::default() };
+        let grid = Grid {
+            metrics: vec![analysis::metric("server_cpu_us_per_op").unwrap()],
+            columns: vec![base, GridColumn::default()],
+            rows: vec![GridRow::default(); rows],
+            values: vec![vec![vec![value.clone(); 2]; rows]],
+            ..Grid::default()
+        };
+        one_metric(&grid, 0, say)
+    }
+
+    #[test]
+    fn columns_of_ratios_have_no_unit_of_values_and_no_values() {
+        let value = Value { kind: Kind::Invalid, value: Some(5.0), ..Value::default() };
+        let check = |rows: usize, say: Say, units: [&str; 2], last: TableCell| {
+            let table = of(&value, rows, say);
+            let found: Vec<&str> = table.columns.iter().map(|column| &*column.unit).collect();
+            assert_eq!(found[1..], units, "{rows} {say:?}");
+            let Row::Cells(cells) = &table.rows[0] else { panic!("{table:?}") };
+            assert_eq!(cells.last(), Some(&last), "{rows} {say:?}");
+        };
+        check(1, Say::Ratios, ["us/op", "us/op"], TableCell::Number(5.0));
+        check(BOTH, Say::Ratios, ["us/op", "ratio"], TableCell::Text("no ratio".to_owned()));
+        check(BOTH, Say::Values, ["us/op", "us/op"], TableCell::Number(5.0));
+    }
 }

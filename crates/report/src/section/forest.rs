@@ -9,7 +9,10 @@ use crate::{
     number, words,
 };
 use analysis::Verdict;
-use model::metric::Better;
+use model::{
+    margins::Quantity,
+    metric::{Better, Metric, Per},
+};
 
 /// Variants whose bars stand upright, a chart for each group; more lie on their side.
 const UPRIGHT: usize = 4;
@@ -112,17 +115,12 @@ fn forest(inputs: &Inputs<'_>, grid: &Grid, metric: &str, form: Form) -> Option<
         true => " Hollow marks are not judged, because the host was disturbed.",
         false => "",
     };
-    let better = match (form, grid.metrics[plane].better) {
-        (Form::Bars { .. }, Better::Lower) => "shorter bars are cheaper",
-        (Form::Bars { .. }, _) => "longer bars are faster",
-        (Form::Dots, Better::Lower) => "left is cheaper",
-        (Form::Dots, _) => "right is faster",
-    };
+    let better = direction(form, grid.metrics[plane]);
     let margin = inputs.comparison.margins.of(grid.metrics[plane]);
     let band = margin.filter(|_| form == Form::Dots).map(words::band).unwrap_or_default();
     Some(chart::Forest {
         title: format!("{title}, relative to the base"),
-        description: format!("1 is the base; {better}.{band}{more}{start}{unjudged}"),
+        description: format!("1 is the base{better}.{band}{more}{start}{unjudged}"),
         variants: compared.iter().map(variant).collect(),
         groups,
         form,
@@ -130,10 +128,27 @@ fn forest(inputs: &Inputs<'_>, grid: &Grid, metric: &str, form: Form) -> Option<
     })
 }
 
+/// Which end is better, as the end of a sentence; nothing where neither is.
+fn direction(form: Form, metric: &Metric) -> String {
+    let is_cost = metric.per == Per::Operation && Quantity::of(metric) != Some(Quantity::Time);
+    let word = match metric.better {
+        Better::Lower if is_cost => "cheaper",
+        _ => words::worse_and_better(metric)[1],
+    };
+    match (form, metric.better) {
+        (_, Better::Neither) => String::new(),
+        (Form::Bars { .. }, Better::Lower) => format!("; shorter bars are {word}"),
+        (Form::Bars { .. }, Better::Higher) => format!("; longer bars are {word}"),
+        (Form::Dots, Better::Lower) => format!("; left is {word}"),
+        (Form::Dots, Better::Higher) => format!("; right is {word}"),
+    }
+}
+
 fn dots(grid: &Grid, plane: usize, row: usize, compared: &[usize]) -> Vec<Dot> {
     let values = compared.iter().enumerate().filter_map(|(variant, column)| {
         let value = &grid.values[plane][row][*column];
-        if matches!(value.kind, Kind::Missing | Kind::Base) && value.note.is_empty() {
+        // A row or a column may have the base among variants: what is noted on it is no failure.
+        if value.kind == Kind::Base || value.kind == Kind::Missing && value.note.is_empty() {
             return None;
         }
         let words = said(&grid.columns[*column].title, value);
@@ -154,4 +169,42 @@ fn said(variant: &str, value: &Value) -> String {
     let interval = value.interval.map(|ends| format!(", {}", words::interval(ends)));
     let unjudged = if is_unjudged(value) { ", not judged" } else { "" };
     format!("{variant}: {}{}{unjudged}", number::ratio(ratio), interval.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Column;
+
+    #[test]
+    fn an_end_is_called_what_it_is() {
+        let check = |form: Form, metric: &str, expected: &str| {
+            assert_eq!(direction(form, analysis::metric(metric).unwrap()), expected, "{metric}");
+        };
+        let bars = Form::Bars { from: 0.0 };
+        check(Form::Dots, "ops_per_second", "; right is faster");
+        check(bars, "ops_per_second", "; longer bars are faster");
+        check(bars, "server_cpu_us_per_op", "; shorter bars are cheaper");
+        check(Form::Dots, "foreground_user_instructions_per_op", "; left is cheaper");
+        check(Form::Dots, "latency_us_p99", "; left is better");
+        check(Form::Dots, "recall", "; right is better");
+        check(Form::Dots, "rows_per_op", "");
+    }
+
+    #[test]
+    fn what_is_noted_on_a_base_is_drawn_as_no_failure() {
+        let check = |kind: Kind, note: &str, expected: usize| {
+            let value = Value { kind, note: note.to_owned(), ..Value::default() };
+            let grid = Grid {
+                columns: vec![Column::default()],
+                values: vec![vec![vec![value]]],
+                ..Grid::default()
+            };
+            assert_eq!(dots(&grid, 0, 0, &[0]).len(), expected, "{kind:?} {note}");
+        };
+        check(Kind::Base, "geometric mean of 3 cells", 0);
+        check(Kind::Missing, "", 0);
+        check(Kind::Missing, "not measured", 1);
+        check(Kind::Failed, "failed: out of memory", 1);
+    }
 }

@@ -7,6 +7,7 @@ use crate::{
     inputs::Inputs,
     words,
 };
+use model::metric::Better;
 
 pub(super) const SECTION: Section = Section { name: "heat", write };
 
@@ -25,8 +26,10 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
     document.section("heat", "Heat map");
     let [worse, better] = words::worse_and_better(inputs.lead);
     let what = words::capitalized(&words::noun(inputs.lead));
-    document
-        .paragraph(format!("{what} relative to the base: blue is {better}, orange is {worse}."));
+    document.paragraph(match inputs.lead.better {
+        Better::Neither => format!("{what} relative to the base."),
+        _ => format!("{what} relative to the base: blue is {better}, orange is {worse}."),
+    });
     for part in parts {
         if !part.base.is_empty() {
             document.heading(3, inputs.grid.compared_with(part));

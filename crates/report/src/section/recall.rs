@@ -110,9 +110,7 @@ fn row(fastest: &Fastest<'_>, cpu: &str) -> Row {
         TableCell::Text(format!("{:.3}", found.recall)),
         TableCell::Number(found.rate),
         fastest.ratio.map_or(TableCell::Missing, |ratio| TableCell::judged(ratio, verdict)),
-        fastest.interval.map_or(TableCell::Missing, |(low, high)| {
-            TableCell::Text(format!("{low:.2} to {high:.2}"))
-        }),
+        fastest.interval.map_or(TableCell::Missing, |ends| TableCell::Text(words::ends(ends))),
         TableCell::number(found.phase.cell(fastest.subject, cpu).and_then(|cell| cell.value)),
     ];
     Row::named(name, cells)

@@ -57,6 +57,7 @@ fn title(name: &str, step: &Step<'_>) -> String {
     let missed = step.column.cells.iter().filter(|cell| cell.missed().is_some()).count();
     let level = match (step.column.target_per_second, missed) {
         (None, _) => String::new(),
+        (Some(_), 0) if rates().count() == 0 => String::new(),
         (Some(target), 0) => {
             format!(", with {} rows per second inserted at the same time", number::value(target))
         }
@@ -78,4 +79,24 @@ fn items(inputs: &Inputs<'_>, step: &Step<'_>) -> Vec<Item> {
     tables::costs(inputs, step, &mut inner);
     tables::sizes(inputs, step, &mut inner);
     inner.items
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::PhaseCell;
+
+    #[test]
+    fn a_step_without_rates_tells_of_no_inserts() {
+        let check = |rate: Option<f64>, expected: &str| {
+            let cells = vec![PhaseCell { rate, ..PhaseCell::default() }];
+            let target_per_second = Some(100.0);
+            let column = PhaseColumn { target_per_second, cells, ..PhaseColumn::default() };
+            let step = Step { column: &column, phase: &PhaseResult::default() };
+            assert_eq!(title("qr100", &step), expected);
+        };
+        check(None, "`qr100`: nothing was measured");
+        let beside = "with 100 rows per second inserted at the same time";
+        check(Some(50.0), &format!("`qr100`: 50.0 queries per second, {beside}"));
+    }
 }

@@ -118,7 +118,7 @@ impl PartTable<'_> {
 
     fn head(&self, index: usize) -> Markup {
         let column = &self.grid.columns[index];
-        let unit = if column.is_base { self.grid.metrics[self.metric].unit } else { "ratio" };
+        let unit = self.grid.unit_of_ratios(self.metric, index);
         let label = Some(&column.label).filter(|label| !label.is_empty());
         html! {
             th scope="col" class=(if column.is_base { "num base" } else { "num" })
@@ -140,7 +140,8 @@ impl PartTable<'_> {
 
     fn caption(&self) -> String {
         // The base may stand in another table, as a variant.
-        let values = if self.part.columns.iter().any(|index| self.grid.columns[*index].is_base) {
+        let has_base = |index: &usize| self.grid.has_base(self.metric, *index);
+        let values = if self.part.columns.iter().any(has_base) {
             "Absolute values of the base, then ratios to it."
         } else {
             "Ratios to the base."

@@ -93,7 +93,8 @@ fn ladder(inputs: &Inputs<'_>, name: &str, phases: &[&PhaseResult], kind: &Ladde
         };
         let mut points: Vec<(f64, f64)> = phases.iter().filter_map(point).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let peak = points.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1));
+        // Of equal ones the first, as in the table of peaks.
+        let peak = points.iter().rev().copied().max_by(|a, b| a.1.total_cmp(&b.1));
         Line {
             name: subject.clone(),
             class: inputs.palette.class(subject),
