@@ -17,10 +17,7 @@ fn imported() -> Lab {
 
 /// What a command says that is refused.
 fn refused(lab: &Lab, arguments: &[&str]) -> String {
-    let output = lab.run(arguments);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
-    said
+    lab.ends(2, arguments).1
 }
 
 #[test]
@@ -78,9 +75,7 @@ fn bases_and_groups_are_named_as_tables_show_them() {
 fn what_is_there_is_imported_beside_a_path_that_is_not() {
     let lab = Lab::with_small_logs();
     write_archive(&lab);
-    let output = lab.run(&["import", "nosuch", "mine"]);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let (_, said) = lab.ends(2, &["import", "nosuch", "mine"]);
     assert!(said.contains("`nosuch`: there is no such file or folder"), "{said}");
     let table = lab.succeed(&["compare"]);
     assert!(table.contains("from `mine`"), "{table}");
@@ -99,14 +94,10 @@ fn a_damaged_run_costs_a_line_and_not_the_list() {
     own.sort();
     std::fs::remove_file(own[1].join("plan.json")).unwrap();
     std::fs::remove_file(own[2].join("run.json")).unwrap();
-    let output = lab.run(&["list", "runs"]);
-    let (list, said) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    let (list, said) = lab.ends(0, &["list", "runs"]);
     assert!(list.lines().count() == 2 && list.contains("damaged"), "{list}");
     assert!(said.contains("run.json` is missing"), "{said}");
-    let output = lab.run(&["compare", "--all"]);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    let (_, said) = lab.ends(0, &["compare", "--all"]);
     assert!(said.contains("left out: ") && said.contains("plan.json"), "{said}");
 }
 

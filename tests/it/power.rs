@@ -7,7 +7,7 @@
 
 use crate::{
     faults::{chosen, complete_records, room::Room},
-    lab::{Lab, text},
+    lab::{Lab, ends, text},
 };
 use std::{
     path::Path,
@@ -108,8 +108,7 @@ fn undisturbed(lab: &Lab) -> Option<Duration> {
     // The first one may install the server.
     for _ in 0..2 {
         let start = Instant::now();
-        let output = room.command(&lab.command(&RUN)).output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        ends(0, room.command(&lab.command(&RUN)));
         whole = start.elapsed();
     }
     unmount(room, lab);

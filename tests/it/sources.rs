@@ -23,10 +23,7 @@ fn has(program: &str) -> bool {
 }
 
 fn refused(lab: &Lab, arguments: &[&str]) -> String {
-    let output = lab.command(arguments).output().unwrap();
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    said
+    lab.ends(2, arguments).1
 }
 
 /// An old release and a tree of the user's, whose library is the same with one function more.
