@@ -150,10 +150,8 @@ impl Extension {
 
     fn settings(&self, folder: &Path) -> Vec<Setting> {
         let found = |name: &str, value: String| Setting {
-            name: name.to_owned(),
-            value,
             reason: format!("the tables need {} {}", self.title, self.version),
-            ..Setting::default()
+            ..Setting::of(name, value)
         };
         let path = folder.display();
         vec![

@@ -149,11 +149,9 @@ impl Dbms for Postgres {
     /// fewer operations than on a native server.
     fn settings_under_emulation(&self, _: &Config) -> Vec<Setting> {
         vec![Setting {
-            name: "autovacuum".to_owned(),
-            value: "off".to_owned(),
             reason: "what a query costs must not depend on when the tables were analyzed"
                 .to_owned(),
-            ..Setting::default()
+            ..Setting::of("autovacuum", "off")
         }]
     }
 
