@@ -1,6 +1,6 @@
 //! Charts by the pixels that Chromium shows: text may be right where the screen is black.
 
-#[path = "../../crates/report/tests/lab/mod.rs"]
+#[path = "../../crates/report/tests/it/lab.rs"]
 mod values;
 
 use crate::{browser, devtools::Browser, lab::Lab};

@@ -1,13 +1,7 @@
 //! What charts of the page say of their axes and bars.
 
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-
-mod lab;
-
-use lab::{comparison, report};
+use crate::lab::{TWO, comparison, report};
 use report::render;
-
-const TWO: [(&str, f64); 2] = [("mysql-5.6.24", 1.0), ("mysql-9.7.4", 1.6)];
 
 #[test]
 fn bars_of_costs_are_better_where_they_are_shorter() {

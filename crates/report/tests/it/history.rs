@@ -1,7 +1,5 @@
 //! The page of a history: its size, its steps, and that nothing from outside becomes markup.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use analysis::{
     METRICS,
     history::{History, Point, Quantity, Session, Trend, steps},

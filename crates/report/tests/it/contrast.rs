@@ -1,11 +1,9 @@
 //! Whether what the style sheet colors can be read: WCAG 2.2, contrast (minimum) 4.5 : 1 for text
 //! and 3 : 1 for marks of charts, on light and on dark pages.
 
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-
 use std::collections::{BTreeMap, BTreeSet};
 
-const STYLE: &str = include_str!("../src/assets/style.css");
+const STYLE: &str = include_str!("../../src/assets/style.css");
 
 /// What dark pages change, and nothing else does.
 const DARK: &str = "@media screen and (prefers-color-scheme: dark)";

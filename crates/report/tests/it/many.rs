@@ -1,11 +1,7 @@
 //! Reports of many variants, and of variants with several bases.
 
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-
-mod lab;
-
+use crate::lab::{self, comparison, page, report, section};
 use analysis::Comparison;
-use lab::{comparison, report};
 use report::{Names, Report, View, render};
 use std::collections::BTreeMap;
 
@@ -28,15 +24,6 @@ fn twelve() -> Comparison {
         }
     }
     comparison
-}
-
-fn page(comparison: Comparison) -> String {
-    render(&report(comparison, &[]), "html").unwrap()
-}
-
-fn section<'a>(page: &'a str, id: &str) -> &'a str {
-    let rest = page.split_once(&format!("<section id=\"{id}\"")).unwrap().1;
-    rest.split_once("</section>").unwrap().0
 }
 
 #[test]

@@ -1,10 +1,6 @@
 //! What the report shows beside the comparison: steps between neighbors, a second base, notes.
 
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-
-mod lab;
-
-use lab::{comparison, report, trial};
+use crate::lab::{comparison, report, section, trial};
 use model::notes::Notes;
 use report::{Details, Report, render};
 
@@ -13,12 +9,6 @@ const THREE: [(&str, f64); 3] = [("5.6", 1.0), ("5.7", 1.6), ("8.0", 1.2)];
 fn page(details: Details) -> String {
     let report = Report { details: vec![details], ..report(comparison(&THREE, 4, None), &[]) };
     render(&report, "html").unwrap()
-}
-
-/// A section of a page.
-fn section<'a>(page: &'a str, anchor: &str) -> &'a str {
-    let start = page.split_once(&format!("<section id=\"{anchor}\"")).unwrap().1;
-    start.split_once("</section>").unwrap().0
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! Set rates that were missed, in every form: by a variant, and by the base.
 
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-
 use analysis::{Design, Observations, compare};
 use model::{
     mark::{Mark, Miss, Rate, Why},

@@ -1,20 +1,12 @@
 //! The HTML report: what is in it, what is not, and how large it is.
 
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-
-mod lab;
-
+use crate::lab::{TWO, comparison, page, report};
 use analysis::{Comparison, Reason};
-use lab::{comparison, report};
 use model::mark::{Mark, Miss, Why};
 use report::{Colours, Details, Report, View, render};
 
 /// Most bytes that a report may have.
 const LARGEST: usize = 2_000_000;
-
-fn page(comparison: Comparison) -> String {
-    render(&report(comparison, &[]), "html").unwrap()
-}
 
 /// The values that are embedded in a page under an id.
 fn data(page: &str, id: &str) -> serde_json::Value {
@@ -28,8 +20,6 @@ fn row<'a>(page: &'a str, anchor: &str) -> &'a str {
     let text = page.split_once(&format!("<tr id=\"{anchor}\"")).unwrap().1;
     text.split_once("</tr>").unwrap().0
 }
-
-const TWO: [(&str, f64); 2] = [("mysql-5.6.24", 1.0), ("mysql-9.7.4", 1.6)];
 
 #[test]
 fn the_answer_comes_first_and_every_section_has_its_place() {

@@ -1,15 +1,9 @@
 //! What the HTML report tells beside the comparison: memory and what was compared.
 
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-
-mod lab;
-
+use crate::lab::{TWO, comparison, report, trial};
 use analysis::Curve;
-use lab::{comparison, report, trial};
 use model::imported::ImportHeader;
 use report::{Details, Provenance, Trial, render};
-
-const TWO: [(&str, f64); 2] = [("mysql-5.6.24", 1.0), ("mysql-9.7.4", 1.6)];
 
 fn page(details: Details) -> String {
     let mut report = report(comparison(&TWO, 1, None), &[]);

@@ -1,11 +1,8 @@
 //! The Insert Benchmark in the HTML report: its tables, its steps, and how large they make it.
 
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 #![allow(unreachable_pub, reason = "a module of one test")]
 
 mod fixture;
-#[path = "../lab/mod.rs"]
-mod lab;
 
 use report::{Colours, render};
 

@@ -1,6 +1,5 @@
 //! Comparisons that the tests of this folder share.
 
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part")]
 
 use analysis::{Comparison, Design, Input, PhaseFacts, compare, metric, observe};
@@ -10,7 +9,7 @@ use model::{
     reading::{Reading, Scope},
     record::{SliceRecord, SliceState, TrialHeader},
 };
-use report::{Report, Trial};
+use report::{Report, Trial, render};
 
 /// A phase: name, group, range, clients.
 type Phase = (&'static str, &'static str, Option<u64>, u32);
@@ -22,7 +21,10 @@ const PHASES: [Phase; 4] = [
     ("update-index", "write", None, 1),
 ];
 
-pub fn slice(subject: (&str, f64), position: u32, block: u32) -> SliceRecord {
+/// Two variants and their costs.
+pub const TWO: [(&str, f64); 2] = [("mysql-5.6.24", 1.0), ("mysql-9.7.4", 1.6)];
+
+fn slice(subject: (&str, f64), position: u32, block: u32) -> SliceRecord {
     let (phase, group, range, clients) = PHASES[position as usize];
     // Plain arithmetic, so that the numbers are the same on every host.
     let cost = 30_000.0 * f64::from(position + 1) * subject.1 * f64::from(100 + block) / 100.0;
@@ -114,6 +116,17 @@ pub fn comparison(
 pub fn report(comparison: Comparison, metrics: &[&str]) -> Report {
     let metrics = metrics.iter().map(|name| metric(name).unwrap()).collect();
     Report { comparisons: vec![comparison], metrics, ..Report::default() }
+}
+
+/// The HTML report of a comparison.
+pub fn page(comparison: Comparison) -> String {
+    render(&report(comparison, &[]), "html").unwrap()
+}
+
+/// A section of such a page.
+pub fn section<'a>(page: &'a str, id: &str) -> &'a str {
+    let rest = page.split_once(&format!("<section id=\"{id}\"")).unwrap().1;
+    rest.split_once("</section>").unwrap().0
 }
 
 /// A trial of a subject with what its server said of its settings.

@@ -1,8 +1,6 @@
 //! The report in sysbench's words: every column where sysbench 1.0.20 has it, and readable by the
 //! ways in which published scripts read it.
 
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-
 use model::{
     drive::{ClientShare, Percentiles, StretchReport},
     record::SliceRecord,

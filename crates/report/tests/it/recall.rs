@@ -1,18 +1,7 @@
 //! The part of the report about vector indexes.
 
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-
-mod lab;
-
+use crate::lab::{TWO, comparison, page};
 use analysis::Comparison;
-use lab::{comparison, report};
-use report::render;
-
-const TWO: [(&str, f64); 2] = [("mysql-5.6.24", 1.0), ("mysql-9.7.4", 1.6)];
-
-fn page(comparison: Comparison) -> String {
-    render(&report(comparison, &[]), "html").unwrap()
-}
 
 /// Adds a recall to every cell of throughput: the later a phase, the larger.
 fn with_recall(mut comparison: Comparison) -> Comparison {

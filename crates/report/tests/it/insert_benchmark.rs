@@ -1,7 +1,5 @@
 //! The summary tables of the Insert Benchmark from measurements, in both styles.
 
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-
 use analysis::{Design, Observations, compare};
 use model::measurement::Measurement;
 use report::{Report, render_insert_benchmark};

@@ -1,11 +1,7 @@
 //! Every format of one report, byte for byte. `DBDYNO_UPDATE_GOLDEN=1` writes the files anew.
 
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-
-mod lab;
-
+use crate::lab::{comparison, report};
 use analysis::{Reason, Verdict};
-use lab::{comparison, report};
 use model::metric::Metric;
 use report::{Colors, Report, Screen, format::FORMATS, render};
 use std::{collections::BTreeSet, path::Path};

@@ -1,14 +1,8 @@
 //! The reasons of a change in the HTML report.
 
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-
-mod lab;
-
-use lab::{comparison, report};
+use crate::lab::{TWO, comparison, report, section, trial};
 use model::explanation::{Area, Explanation, Function, Quantity, Side, WarmUp};
 use report::{Details, render};
-
-const TWO: [(&str, f64); 2] = [("mysql-5.6.24", 1.0), ("mysql-9.7.4", 1.6)];
 
 /// One function of an area, with so many instructions in ten operations.
 fn side(subject: &str, instructions: u64) -> Side {
@@ -59,9 +53,7 @@ fn a_reason_names_the_areas_of_the_code_and_what_is_ruled_out() {
         let explanations = vec![explanation(phase, subject)];
         report.details = vec![Details { explanations, ..Details::default() }];
         let page = render(&report, "html").unwrap();
-        let section = page.split_once("<section id=\"why\"").unwrap().1;
-        let section = section.split_once("</section>").unwrap().0.to_owned();
-        (section, render(&report, "table").unwrap())
+        (section(&page, "why").to_owned(), render(&report, "table").unwrap())
     };
     let areas = "executes 1.60x the base's instructions. Of 1,600 added instructions per \
                  operation, 1,600 are in optimizer.</summary>";
@@ -81,7 +73,7 @@ fn the_command_that_explains_a_change_is_that_of_a_run_of_two_variants() {
         let mut report = report(comparison(&TWO, 5, None), &[]);
         let mut phases = report.comparisons[0].phases.iter_mut();
         phases.find(|own| own.phase == "scan").unwrap().phase = phase.to_owned();
-        let trials = subjects.iter().map(|subject| lab::trial(subject, &[])).collect();
+        let trials = subjects.iter().map(|subject| trial(subject, &[])).collect();
         report.details = vec![Details { trials, folder: folder.to_owned(), ..Details::default() }];
         render(&report, "table").unwrap()
     };
