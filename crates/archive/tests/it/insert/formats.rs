@@ -1,10 +1,8 @@
 //! Every format from samples of our own, with the values that they hold.
 
-use archive::{
-    Archive, ExportOptions, Imported, Input, Options, Study, export, import, insert::Sheet,
-};
+use crate::lab::{study, text_of};
+use archive::{Archive, ExportOptions, Imported, Input, Options, export, import, insert::Sheet};
 use fs_err as fs;
-use std::path::Path;
 
 /// Imports samples that lie at these paths below one folder.
 fn imported(files: &[(&str, &str)]) -> Imported {
@@ -17,9 +15,8 @@ fn imported(files: &[(&str, &str)]) -> Imported {
     import(&[root.path().join("ib")], &Options::default()).unwrap()
 }
 
-pub(crate) fn sample_text(name: &str) -> String {
-    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/insert"));
-    fs::read_to_string(folder.join(name)).unwrap()
+pub(super) fn sample_text(name: &str) -> String {
+    text_of(&format!("insert/{name}"))
 }
 
 fn only(imported: &Imported) -> &Archive {
@@ -276,16 +273,10 @@ fn a_report_gives_its_tables_back() {
     let expected = [("query_response_le_64ms_percent", 0.0005, "nonzero")];
     check(archive, ("ma1011.cz1", "qr100.L1"), &expected);
     // The tables of metrics come out as they went in, with the break between the two.
-    let study = Study {
-        experiment: archive.experiment.clone(),
-        subjects: archive.subjects.clone(),
-        values: archive.values.clone(),
-        ..Study::default()
-    };
     let groups = vec![vec!["ma1011.cz1".to_owned()], vec!["my8036.cz1".to_owned()]];
     let options = ExportOptions { groups, tag: "all".into(), ..ExportOptions::default() };
     let files = export::find("mytools").unwrap();
-    let files = (files.export)(&Input { studies: vec![study] }, &options).unwrap();
+    let files = (files.export)(&Input { studies: vec![study(archive)] }, &options).unwrap();
     let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(names, ["mrg.l.i0", "rel.l.i0", "mrg.qr100.L1", "rel.qr100.L1"]);
     let html = sample_text("all.html");

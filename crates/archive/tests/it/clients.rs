@@ -1,6 +1,6 @@
 //! The numbers of clients of tables whose columns have none: from other files, or by their place.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+use crate::lab::text_of;
 
 /// What an import of a folder with these files makes of `ops_per_second`, as `PHASE SUBJECT VALUE`.
 fn throughput(files: &[(&str, &str)]) -> (Vec<String>, Vec<String>) {
@@ -69,7 +69,7 @@ fn columns_get_the_clients_that_other_files_tell_with_the_same_values() {
 fn the_numbers_of_clients_of_one_step_are_as_many_as_its_columns() {
     let report = |clients: u32| {
         let name = format!("x.a.c1.pk1/sb.o.read-only.range10.pk1.dop{clients}");
-        let text = include_str!("data/sb.o.read-only.range10.pk1.dop4");
+        let text = text_of("sb.o.read-only.range10.pk1.dop4");
         let text = text.replace("--threads=4", &format!("--threads={clients}"));
         let text = text.replace("threads: 4", &format!("threads: {clients}"));
         (name, text)

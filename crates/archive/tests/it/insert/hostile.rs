@@ -1,6 +1,6 @@
 //! Broken and hostile files: told with file and line, and nothing panics.
 
-use crate::formats::sample_text;
+use super::formats::sample_text;
 use archive::{Options, import};
 use fs_err as fs;
 

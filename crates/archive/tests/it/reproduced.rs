@@ -2,13 +2,8 @@
 //! numbers of the table in docs/archives.md. The archives are no part of this repository: without
 //! them beside it the test says so and passes.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test that cannot go on fails, and says what it skips"
-)]
-
-use archive::{ExportOptions, Imported, Input, Study, export};
+use crate::lab;
+use archive::{ExportOptions, Imported};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
@@ -34,14 +29,9 @@ const EXPECTED: &[Expected] = &[
 
 #[test]
 fn published_tables_come_out_byte_for_byte() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/archives");
     let mut found = Vec::new();
     for (name, ..) in EXPECTED {
-        let folder = root.join(name);
-        if !folder.is_dir() {
-            println!("skipped: `{}` is not there", folder.display());
-            return;
-        }
+        let Some(folder) = lab::published(&format!("archives/{name}")) else { return };
         let imported =
             archive::import(std::slice::from_ref(&folder), &archive::Options::default()).unwrap();
         let published = published(&folder);
@@ -49,7 +39,7 @@ fn published_tables_come_out_byte_for_byte() {
         let equal: Vec<bool> =
             published.iter().map(|table| is_reproduced(&imported, table, &mut exports)).collect();
         for (table, _) in published.iter().zip(&equal).filter(|(_, equal)| !**equal) {
-            println!("not equal: {}", table.strip_prefix(&root).unwrap().display());
+            println!("not equal: {}", table.display());
         }
         let equal = equal.into_iter().filter(|equal| *equal).count();
         found.push((*name, imported.warnings.len(), (equal, published.len())));
@@ -90,7 +80,7 @@ fn kind(path: &Path) -> Option<(&'static str, &'static str)> {
 }
 
 /// What was exported, by the place of the archive and the variants.
-type Exports = BTreeMap<(usize, Vec<String>), BTreeMap<String, Vec<u8>>>;
+type Exports = BTreeMap<(usize, Vec<String>), BTreeMap<String, String>>;
 
 fn is_reproduced(imported: &Imported, table: &Path, exports: &mut Exports) -> bool {
     let variants = variants(table);
@@ -107,7 +97,7 @@ fn is_reproduced(imported: &Imported, table: &Path, exports: &mut Exports) -> bo
         };
         let key = (place, variants.clone());
         let files = exports.entry(key).or_insert_with(|| exported(archive, &variants));
-        files.iter().any(|(path, own)| of_kind(path) && *own == bytes)
+        files.iter().any(|(path, own)| of_kind(path) && own.as_bytes() == bytes)
     })
 }
 
@@ -131,19 +121,11 @@ fn variants(table: &Path) -> Vec<String> {
     base.into_iter().chain(names).map(str::to_owned).collect()
 }
 
-fn exported(archive: &archive::Archive, variants: &[String]) -> BTreeMap<String, Vec<u8>> {
-    let study = Study {
-        experiment: archive.experiment.clone(),
-        subjects: archive.subjects.clone(),
-        values: archive.values.clone(),
-        ..Study::default()
-    };
+fn exported(archive: &archive::Archive, variants: &[String]) -> BTreeMap<String, String> {
     let options = ExportOptions {
         variants: variants.to_vec(),
         tag: "all".to_owned(),
         ..ExportOptions::default()
     };
-    let exporter = export::find("mytools").unwrap();
-    let files = (exporter.export)(&Input { studies: vec![study] }, &options).unwrap();
-    files.into_iter().map(|file| (file.path, file.bytes)).collect()
+    lab::exported("mytools", vec![lab::study(archive)], &options)
 }

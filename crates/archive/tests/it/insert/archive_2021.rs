@@ -1,22 +1,12 @@
 //! The archive of January 2021: all its derived files come from its summaries byte for byte.
 
-use archive::{ExportOptions, Options, Study, import, insert::insert_tables};
+use crate::lab::{published, study};
+use archive::{ExportOptions, Options, import, insert::insert_tables};
 use fs_err as fs;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
 };
-
-/// Published data beside the repository; not everyone has it.
-fn data(path: &str) -> Option<PathBuf> {
-    let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
-    let path = root.join(path);
-    if path.exists() {
-        return Some(path);
-    }
-    println!("skipped: there is no {}", path.display());
-    None
-}
 
 /// The groups of a folder, as one of its tables has them.
 fn groups(folder: &Path) -> Vec<Vec<String>> {
@@ -35,19 +25,13 @@ fn summaries(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn all_tables_are_made_from_imported_summaries_byte_for_byte() {
-    let Some(root) = data("archives/ibench.jan2021") else { return };
+    let Some(root) = published("archives/ibench.jan2021") else { return };
     let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
     for size in ["20m", "100m", "500m"] {
         let folder = root.join(size);
         let imported = import(&summaries(&folder), &Options::default()).unwrap();
         assert_eq!((imported.archives.len(), imported.warnings.len()), (1, 0));
-        let archive = &imported.archives[0];
-        let study = Study {
-            experiment: archive.experiment.clone(),
-            subjects: archive.subjects.clone(),
-            values: archive.values.clone(),
-            ..Study::default()
-        };
+        let study = study(&imported.archives[0]);
         for group in ["a", "a2", "in", "pg", "rx", "latest", "badcnf"] {
             let group = folder.join(format!("res.{group}"));
             if !group.exists() {
@@ -68,8 +52,8 @@ fn all_tables_are_made_from_imported_summaries_byte_for_byte() {
 
 #[test]
 fn the_published_summary_page_says_what_the_archive_says() {
-    let page = data("reports/ibench.2021.20m.summary.html");
-    let (Some(page), Some(root)) = (page, data("archives/ibench.jan2021/20m/res.a")) else {
+    let page = published("reports/ibench.2021.20m.summary.html");
+    let (Some(page), Some(root)) = (page, published("archives/ibench.jan2021/20m/res.a")) else {
         return;
     };
     let import = |path: PathBuf| {
@@ -103,7 +87,7 @@ fn the_published_summary_page_says_what_the_archive_says() {
 
 #[test]
 fn summaries_and_derived_tables_of_the_whole_archive_agree() {
-    let Some(root) = data("archives/ibench.jan2021") else { return };
+    let Some(root) = published("archives/ibench.jan2021") else { return };
     let imported = import(&[root], &Options::default()).unwrap();
     let names: Vec<&str> =
         imported.archives.iter().map(|archive| archive.experiment.as_str()).collect();

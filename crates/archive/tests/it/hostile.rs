@@ -1,14 +1,8 @@
 //! Folders that nobody should send: broken, huge and lying files among good ones.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
+use crate::lab::{data, exported, study, text_of};
 use archive::{Imported, Options};
-use std::path::{Path, PathBuf};
-
-fn data(name: &str) -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
-    std::fs::read(folder.join(name)).unwrap()
-}
+use std::path::PathBuf;
 
 const MET: &str = "sb.met.read-only.range10.pk1.dop4";
 const OUT: &str = "sb.o.read-only.range10.pk1.dop4";
@@ -228,7 +222,7 @@ fn what_is_irregular_belongs_to_the_archive_that_it_is_in() {
 fn names_of_a_megabyte_name_nothing() {
     let long = "é".repeat(1 << 19);
     let met = "sb.met.scan.range100.pk1.dop4\n--- absolute\ncpu/o\t\to/s\tdbms\n";
-    let pgbench = String::from_utf8(data("pgbench.txt")).unwrap();
+    let pgbench = text_of("pgbench.txt");
     let cases = [
         ("o.met.all", format!("{met}0.1\t5\tgood\n0.1\t5\t{long}\n")),
         ("mrg.l.i0", format!("ips\tqps\ttag\n5\t0\tgood\n5\t0\t{long}\n")),
@@ -279,15 +273,6 @@ fn nothing_known_is_an_error_that_names_the_remedy() {
     assert_eq!(message, "unknown correction `iostat`; choose one of `vmstat`");
 }
 
-fn study(archive: &archive::Archive) -> archive::Study {
-    archive::Study {
-        experiment: archive.experiment.clone(),
-        subjects: archive.subjects.clone(),
-        values: archive.values.clone(),
-        ..archive::Study::default()
-    }
-}
-
 #[test]
 fn no_cell_of_an_exported_table_is_a_formula() {
     let (met, out) = (data(MET), data(OUT));
@@ -302,17 +287,15 @@ fn no_cell_of_an_exported_table_is_a_formula() {
     files.push(("ib/mrg.l.i0".to_owned(), table.as_bytes()));
     let files: Vec<(&str, &[u8])> = files.iter().map(|(p, b)| (p.as_str(), *b)).collect();
     let imported = import(&files).unwrap();
-    let input = archive::Input { studies: imported.archives.iter().map(study).collect() };
+    let studies = imported.archives.iter().map(study).collect();
     let options = archive::ExportOptions { tag: "t".into(), ..Default::default() };
-    let mytools = archive::export::find("mytools").unwrap();
     let mut seen = 0;
-    for file in (mytools.export)(&input, &options).unwrap() {
-        let text = String::from_utf8(file.bytes).unwrap();
+    for (path, text) in exported("mytools", studies, &options) {
         // Titles of the published format.
         let lines = text.lines().filter(|line| *line != "-" && !line.starts_with("--- "));
         for cell in lines.flat_map(|line| line.split(['\t', ',', ';', '"'])) {
             let formula = cell.starts_with(['=', '+', '-', '@']) && cell.parse::<f64>().is_err();
-            assert!(!formula, "{}: {text}", file.path);
+            assert!(!formula, "{path}: {text}");
             seen += u32::from(cell.starts_with('\''));
         }
     }
@@ -351,7 +334,7 @@ fn strange_names_stay_names() {
 
 #[test]
 fn options_of_the_command_line_are_keys_of_all_values_of_the_step() {
-    let out = String::from_utf8(data(OUT)).unwrap();
+    let out = text_of(OUT);
     let with = |tables: u32| {
         let options =
             format!("--threads=4 --tables={tables} --table-size=1000 --rand-type=uniform");
@@ -382,7 +365,7 @@ fn options_of_the_command_line_are_keys_of_all_values_of_the_step() {
 
 #[test]
 fn contradictions_are_told_and_the_more_exact_file_counts() {
-    let other = String::from_utf8(data(OUT)).unwrap().replace("(1000.00 per", "(1003.00 per");
+    let other = text_of(OUT).replace("(1000.00 per", "(1003.00 per");
     let imported = import(&[(MET, &data(MET)), (OUT, other.as_bytes())]).unwrap();
     let [warning] = imported.warnings.as_slice() else { panic!("{:?}", imported.warnings) };
     let expected = format!("`ops_per_second` is 1003.00 here and 1000.00 in `bad/{MET}`:3");

@@ -1,17 +1,12 @@
 //! Repetitions of a test in files and folders of the user's own, and which variant is the base.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
+use crate::lab::{data, text_of};
 use archive::{Imported, Options, import};
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeSet, path::PathBuf};
 
 /// A report of sysbench with these threads and rate.
 fn report(threads: u32, rate: f64) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/sysbench-1.0.txt");
-    let text = std::fs::read_to_string(path).unwrap();
+    let text = text_of("sysbench-1.0.txt");
     let known = ["Number of threads: 8", "162498 (8121.98 per sec.)"];
     assert!(known.iter().all(|words| text.contains(words)));
     let queries = 20.007 * rate;
@@ -155,13 +150,12 @@ fn reports_in_one_file_and_in_several_are_paired_in_their_order() {
 
 #[test]
 fn scripts_of_pgbench_are_phases_and_no_repetitions() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pgbench.txt");
     let check = |files: &[&str], expected: &[&str]| {
         let folder = tempfile::tempdir().unwrap();
         for file in files {
             let file = folder.path().join("mine").join(file);
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-            std::fs::copy(&path, file).unwrap();
+            std::fs::write(file, data("pgbench.txt")).unwrap();
         }
         let imported = import(&[folder.path().join("mine")], &Options::default()).unwrap();
         assert_eq!(rows(&imported).1, expected, "{files:?}");

@@ -25,6 +25,34 @@ fn value(phase: &str, position: u32, (block, round): (u32, u32), value: f64) -> 
     ImportedValue { measurement, text: String::new(), source: Default::default() }
 }
 
+/// The tables of these values of the Insert Benchmark.
+fn exported(
+    subjects: &[&str],
+    values: Vec<ImportedValue>,
+    options: &ExportOptions,
+) -> Vec<archive::Exported> {
+    let subjects = subjects.iter().map(|name| (*name).to_owned()).collect();
+    files(Study { experiment: "ib".into(), subjects, values, ..Study::default() }, options)
+}
+
+fn files(study: Study, options: &ExportOptions) -> Vec<archive::Exported> {
+    let mytools = export::find("mytools").unwrap();
+    (mytools.export)(&Input { studies: vec![study] }, options).unwrap()
+}
+
+/// Rows of a table, its head first, as their cells.
+fn table(files: &[archive::Exported], path: &str) -> Vec<Vec<String>> {
+    let file = files.iter().find(|file| file.path == path).unwrap();
+    let text = String::from_utf8(file.bytes.clone()).unwrap();
+    let cells = |line: &str| line.split('\t').map(str::to_owned).collect();
+    text.lines().map(cells).collect()
+}
+
+/// The same without the head.
+fn rows(files: &[archive::Exported], path: &str) -> Vec<Vec<String>> {
+    table(files, path).split_off(1)
+}
+
 #[test]
 fn query_phases_are_told_and_every_piece_and_block_counts() {
     let values = vec![
@@ -35,24 +63,16 @@ fn query_phases_are_told_and_every_piece_and_block_counts() {
         value("qr100", 1, (0, 1), 400.0),
         value("qr100", 1, (1, 0), 800.0),
     ];
-    let subjects = vec!["postgres-18".to_owned()];
-    let study = Study { experiment: "ib".into(), subjects, values, ..Study::default() };
     let options = ExportOptions { tag: "all".into(), ..ExportOptions::default() };
-    let mytools = export::find("mytools").unwrap();
-    let files = (mytools.export)(&Input { studies: vec![study] }, &options).unwrap();
+    let files = exported(&["postgres-18"], values, &options);
     let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
     let expected =
         ["mrg.l.i0", "rel.l.i0", "mrg.qr100.L1", "rel.qr100.L1", "mrg.qp100.L2", "rel.qp100.L2"];
     assert_eq!(names, expected);
     let queries = |path: &str| -> String {
-        let file = files.iter().find(|file| file.path == path).unwrap();
-        let text = String::from_utf8(file.bytes.clone()).unwrap();
-        let cell = |line: Option<&str>, index| -> String {
-            line.unwrap().split('\t').nth(index).unwrap().to_owned()
-        };
-        let mut lines = text.lines();
-        assert_eq!(cell(lines.next(), 1), "qps");
-        cell(lines.next(), 1)
+        let rows = table(&files, path);
+        assert_eq!(rows[0][1], "qps");
+        rows[1][1].clone()
     };
     assert_eq!((queries("mrg.qr100.L1"), queries("mrg.qp100.L2")), ("400".into(), "900".into()));
 }
@@ -69,15 +89,9 @@ fn sizes_are_those_of_the_database_and_of_the_whole_data_folder() {
         size("database_mib", 1024.0),
         size("data_folder_mib", 5120.0),
     ];
-    let subjects = vec!["postgres-18".to_owned()];
-    let study = Study { experiment: "ib".into(), subjects, values, ..Study::default() };
-    let mytools = export::find("mytools").unwrap();
-    let input = Input { studies: vec![study] };
-    let files = (mytools.export)(&input, &ExportOptions::default()).unwrap();
-    let file = files.iter().find(|file| file.path == "mrg.l.i0").unwrap();
-    let text = String::from_utf8(file.bytes.clone()).unwrap();
-    let cells = |line: usize| text.lines().nth(line).unwrap().split('\t').collect::<Vec<_>>();
-    let cell = |name| cells(0).iter().position(|cell| *cell == name).map(|at| cells(1)[at]);
+    let rows = table(&exported(&["postgres-18"], values, &ExportOptions::default()), "mrg.l.i0");
+    let cell =
+        |name: &str| rows[0].iter().position(|cell| cell == name).map(|at| rows[1][at].as_str());
     assert_eq!((cell("dbgb1"), cell("dbgb2")), (Some("1.0"), Some("5.0")));
 }
 
@@ -86,31 +100,14 @@ fn a_variant_that_failed_keeps_its_row_and_is_the_base_of_nothing() {
     let mut rate = value("l.i0", 0, (0, 0), 50_000.0);
     rate.measurement.metric = "rows_per_second".into();
     let values = vec![rate];
-    let subjects = vec!["mysql-9".to_owned(), "postgres-18".to_owned()];
-    let study = Study { experiment: "ib".into(), subjects, values, ..Study::default() };
     let variants = vec!["mysql-9".to_owned(), "postgres-18".to_owned()];
     let options = ExportOptions { variants, ..ExportOptions::default() };
-    let mytools = export::find("mytools").unwrap();
-    let files = (mytools.export)(&Input { studies: vec![study] }, &options).unwrap();
-    let rows = |path: &str| -> Vec<Vec<String>> {
-        let file = files.iter().find(|file| file.path == path).unwrap();
-        let text = String::from_utf8(file.bytes.clone()).unwrap();
-        let cells = |line: &str| line.split('\t').map(str::to_owned).collect();
-        text.lines().skip(1).map(cells).collect()
-    };
-    let (absolute, ratios) = (rows("mrg.l.i0"), rows("rel.l.i0"));
+    let files = exported(&["mysql-9", "postgres-18"], values, &options);
+    let (absolute, ratios) = (rows(&files, "mrg.l.i0"), rows(&files, "rel.l.i0"));
     assert_eq!((absolute[0][0].as_str(), absolute[0].last().unwrap().as_str()), ("NA", "mysql-9"));
     assert_eq!(absolute[1][0], "50000");
     // Files of ratios have no row for the base.
     assert_eq!((ratios.len(), ratios[0][0].as_str()), (1, "NA"));
-}
-
-/// Rows of a table without its head, as their cells.
-fn rows(files: &[archive::Exported], path: &str) -> Vec<Vec<String>> {
-    let file = files.iter().find(|file| file.path == path).unwrap();
-    let text = String::from_utf8(file.bytes.clone()).unwrap();
-    let cells = |line: &str| line.split('\t').map(str::to_owned).collect();
-    text.lines().skip(1).map(cells).collect()
 }
 
 #[test]
@@ -127,11 +124,8 @@ fn a_step_that_missed_its_rate_has_rates_and_no_ratios() {
     let check = |marks: [&[Mark]; 3], as_published: bool, expected: [&str; 2]| {
         let values =
             vec![of("a", 100.0, marks[0]), of("b", 400.0, marks[1]), of("c", 200.0, marks[2])];
-        let subjects = ["a", "b", "c"].map(str::to_owned).to_vec();
-        let study = Study { experiment: "ib".into(), subjects, values, ..Study::default() };
         let options = ExportOptions { as_published, ..ExportOptions::default() };
-        let mytools = export::find("mytools").unwrap();
-        let files = (mytools.export)(&Input { studies: vec![study] }, &options).unwrap();
+        let files = exported(&["a", "b", "c"], values, &options);
         let queries = |path| -> Vec<String> {
             rows(&files, path).into_iter().map(|row| row[1].clone()).collect()
         };
@@ -153,9 +147,7 @@ fn percentiles_of_single_seconds_are_those_of_what_was_recorded() {
         let client_rates = [(("qr100".to_owned(), "postgres-18".to_owned()), rates)].into();
         let experiment = "ib".to_owned();
         let study = Study { experiment, subjects, values, client_rates, ..Study::default() };
-        let mytools = export::find("mytools").unwrap();
-        let input = Input { studies: vec![study] };
-        let files = (mytools.export)(&input, &ExportOptions::default()).unwrap();
+        let files = files(study, &ExportOptions::default());
         assert_eq!(rows(&files, "mrg.qr100.L1")[0][18..20], expected);
     };
     check((1..=100).collect(), ["51", "2"]);

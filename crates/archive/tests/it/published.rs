@@ -1,27 +1,13 @@
 //! Published archives, as they were published. The archives are no part of this repository: without
 //! them beside it these tests say so and pass.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test that cannot go on fails, and says what it skips"
-)]
-
-use archive::{ExportOptions, Input, Study, export};
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use crate::lab::{self, study};
+use archive::{ExportOptions, Study};
+use std::{collections::BTreeMap, path::PathBuf};
 
 /// The folder of an archive, if it is there.
 fn archive_folder(name: &str) -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/archives");
-    let folder = root.join(name);
-    if !folder.is_dir() {
-        println!("skipped: `{}` is not there", folder.display());
-        return None;
-    }
-    Some(folder)
+    lab::published(&format!("archives/{name}"))
 }
 
 fn imported(paths: &[PathBuf], corrections: &[&str]) -> archive::Imported {
@@ -29,22 +15,11 @@ fn imported(paths: &[PathBuf], corrections: &[&str]) -> archive::Imported {
     archive::import(paths, &archive::Options { corrections }).unwrap()
 }
 
-fn study(archive: &archive::Archive) -> Study {
-    Study {
-        experiment: archive.experiment.clone(),
-        subjects: archive.subjects.clone(),
-        cpus: BTreeMap::new(),
-        values: archive.values.clone(),
-        ..Study::default()
-    }
-}
-
 /// The files of an export by path.
 fn exported(format: &str, studies: Vec<Study>, variants: &[&str]) -> BTreeMap<String, String> {
     let variants = variants.iter().map(|name| (*name).to_owned()).collect();
     let options = ExportOptions { variants, tag: "all".into(), ..Default::default() };
-    let files = (export::find(format).unwrap().export)(&Input { studies }, &options).unwrap();
-    files.into_iter().map(|file| (file.path, String::from_utf8(file.bytes).unwrap())).collect()
+    lab::exported(format, studies, &options)
 }
 
 fn sections(text: &str) -> BTreeMap<&str, &str> {

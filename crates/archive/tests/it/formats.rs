@@ -1,17 +1,8 @@
 //! Every importer on a small file of its own, and on what such a file must not be.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
+use crate::lab::{data, text_of};
 use archive::{Fault, File, FileHead, Found, Scene, import};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::Path,
-};
-
-fn data(name: &str) -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
-    std::fs::read(folder.join(name)).unwrap()
-}
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the importer that takes a file of this name finds in it, as `tests/s1/NAME`.
 fn found(name: &str, bytes: &[u8]) -> Result<(&'static str, Found), Fault> {
@@ -196,7 +187,7 @@ fn raw_captures_are_read() {
 
 #[test]
 fn a_size_that_no_process_tells_is_not_invented() {
-    let text = String::from_utf8(data("sb.ps.read-only.range10.pk1.dop4")).unwrap();
+    let text = text_of("sb.ps.read-only.range10.pk1.dop4");
     let text = ["2048000", "4096000", "3072000"].iter().fold(text, |t, kib| t.replace(kib, "-"));
     let (_, found) = found("sb.ps.read-only.range10.pk1.dop4", text.as_bytes()).unwrap();
     let metrics: Vec<&str> = found.values.iter().map(|value| value.metric.as_ref()).collect();
@@ -205,7 +196,7 @@ fn a_size_that_no_process_tells_is_not_invented() {
 
 #[test]
 fn a_report_has_its_threads_whatever_is_before_it() {
-    let eight = String::from_utf8(data("sysbench-1.0.txt")).unwrap();
+    let eight = text_of("sysbench-1.0.txt");
     let sixteen = eight.replace("Number of threads: 8", "Number of threads: 16");
     let text = eight + &"Dropping table 'sbtest1'...\n".repeat(300) + &sixteen;
     let (_, found) = found("sysbench-1.0.txt", text.as_bytes()).unwrap();
@@ -216,7 +207,7 @@ fn a_report_has_its_threads_whatever_is_before_it() {
 
 #[test]
 fn reports_that_leave_out_an_idle_device_are_told() {
-    let text = String::from_utf8(data("iostat.txt")).unwrap();
+    let text = text_of("iostat.txt");
     let idle: Vec<&str> = text.lines().filter(|line| line.contains("Device")).collect();
     let warned = |reports: usize| {
         let text = text.clone() + &format!("{}\n\n", idle[0]).repeat(reports);
@@ -263,7 +254,7 @@ fn output_of_pgbench_is_read() {
 
 #[test]
 fn a_latency_of_pgbench_may_include_failures() {
-    let text = String::from_utf8(data("pgbench.txt")).unwrap();
+    let text = text_of("pgbench.txt");
     let text = text.replacen("2.669 ms", "2.669 ms (including failures)", 1);
     let (_, found) = found("pgbench.txt", text.as_bytes()).unwrap();
     assert_eq!(found.warnings, []);
@@ -285,7 +276,7 @@ fn a_test_of_pgbench_ends_after_its_last_long_transaction() {
 
 #[test]
 fn a_script_of_pgbench_without_transactions_is_left_out() {
-    let text = String::from_utf8(data("pgbench-18.txt")).unwrap();
+    let text = text_of("pgbench-18.txt");
     let (before, _) = text.split_once(" - 12718 ").unwrap();
     let text = format!("{before} - 0 transactions (0.0% of total)\n");
     let (_, found) = found("pgbench-18.txt", text.as_bytes()).unwrap();
@@ -341,7 +332,7 @@ fn results_of_hammerdb_repeat_and_broken_ones_are_told() {
 
 #[test]
 fn reports_of_pgbench_behind_each_other_are_repetitions_with_their_conditions() {
-    let one = String::from_utf8(data("pgbench-old.txt")).unwrap();
+    let one = text_of("pgbench-old.txt");
     let (_, found) = found("pgbench-old.txt", format!("{one}{one}").as_bytes()).unwrap();
     let rates: Vec<_> = found.values.iter().filter(|v| v.metric == "ops_per_second").collect();
     let reports: Vec<u32> = rates.iter().map(|v| v.cell.report).collect();
@@ -358,14 +349,14 @@ fn a_rate_with_the_time_of_reconnecting_is_a_rate() {
     let key = "s1 pgbench 4 ops_per_second";
     assert_eq!(of(&with_line("pgbench.txt", 17, Some(line)))[key].1, "1490.1");
     // Without the time in which connections were made, it is that of the rest.
-    let text = String::from_utf8(data("pgbench.txt")).unwrap();
+    let text = text_of("pgbench.txt");
     let slow = text.replace("time = 9.113 ms", "time = 9000.0 ms").replace("1496.204", "14960.204");
     assert_eq!(of(slow.as_bytes())[key].1, "14960.204815");
 }
 
 /// The sample with line `line` (from 1) replaced; `None` cuts the file before it.
 fn with_line(name: &str, line: usize, text: Option<&str>) -> Vec<u8> {
-    let original = String::from_utf8(data(name)).unwrap();
+    let original = text_of(name);
     let mut lines: Vec<&str> = original.lines().collect();
     match text {
         Some(text) => lines[line - 1] = text,
@@ -481,7 +472,7 @@ fn a_broken_row_is_left_out_and_shifts_nothing() {
     check("qps.abs.two.tsv", 5, "1000\t900\tscan", 2, "names no step");
     check("qps.abs.two.tsv", 5, "inf\t900\tscan_range=100", 1, "`inf` is not a number");
     check("vmstat.txt", 4, " 2  0      0 100000", 0, "left out");
-    let row = String::from_utf8(data("vmstat.txt")).unwrap().lines().nth(3).unwrap().to_owned();
+    let row = text_of("vmstat.txt").lines().nth(3).unwrap().to_owned();
     let negative = row.replace(" 1000 ", " -1323340 ");
     check("vmstat.txt", 4, &negative, 0, "the row has no number in a column, or one below 0");
     let report = "sb.o.read-only.range10.pk1.dop4";

@@ -1,8 +1,7 @@
 //! Tables of one folder: their tags, their numbers of clients, and what an export gives back.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-use archive::{Archive, ExportOptions, Imported, Input, Options, Study, export};
+use crate::lab::{self, study, text_of};
+use archive::{Archive, ExportOptions, Imported, Options};
 use std::collections::BTreeMap;
 
 fn import(files: &[(&str, &str)]) -> Imported {
@@ -41,17 +40,9 @@ fn rates(archive: &Archive) -> Vec<String> {
 }
 
 fn exported(archive: &Archive, variants: &[&str]) -> BTreeMap<String, String> {
-    let study = Study {
-        experiment: archive.experiment.clone(),
-        subjects: archive.subjects.clone(),
-        values: archive.values.clone(),
-        ..Study::default()
-    };
     let variants = variants.iter().map(|name| (*name).to_owned()).collect();
     let options = ExportOptions { variants, tag: "t".into(), ..ExportOptions::default() };
-    let exporter = export::find("mytools").unwrap();
-    let files = (exporter.export)(&Input { studies: vec![study] }, &options).unwrap();
-    files.into_iter().map(|file| (file.path, String::from_utf8(file.bytes).unwrap())).collect()
+    lab::exported("mytools", vec![study(archive)], &options)
 }
 
 const HEADER: &str = "col-1\tcol-2";
@@ -337,8 +328,7 @@ fn an_archive_that_nobody_has_seen_is_read_all_the_same() {
 
 #[test]
 fn sizes_of_one_folder_do_not_hide_each_other() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/insert");
-    let large = std::fs::read_to_string(folder.join("o.sum.t.80m.my8408_rel.cz12a")).unwrap();
+    let large = text_of("insert/o.sum.t.80m.my8408_rel.cz12a");
     let smaller = |line: &str| {
         let (numbers, tag) = line.rsplit_once('\t').unwrap();
         let numbers = if tag == "tag" { numbers.to_owned() } else { numbers.replace('0', "1") };
