@@ -104,7 +104,7 @@ impl Extension {
         let fetched = site.fetch(&package, places).and_then(|(files, downloads)| {
             downloads.iter().try_for_each(|file| self.check(file))?;
             let to = site.destination();
-            registry::of(&package)?.unpack(&package, &files, &to)?;
+            (registry::of(&package)?.unpack)(&package, &files, &to)?;
             self.keep_own(to.folder)?;
             site.settle(folder)
         });
