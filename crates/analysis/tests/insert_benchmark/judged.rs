@@ -48,21 +48,13 @@ fn piece(subject: &str, round: u32, queries: f64) -> Vec<Measurement> {
 }
 
 fn failure(subject: &str, phase: &str) -> Failure {
-    Failure {
-        experiment: "ib".into(),
-        run: "r".into(),
-        subject: subject.into(),
+    let at = Measurement {
         phase: phase.into(),
         workload: phase.into(),
-        group: "range".into(),
         position: if phase == "qr100" { 1 } else { 2 },
-        range: None,
-        clients: 1,
-        levels: Default::default(),
-        block: 0,
-        round: 0,
-        reason: "the server ended\nits log".into(),
-    }
+        ..value(subject, "", 0, 0.0)
+    };
+    Failure { at, reason: "the server ended\nits log".into() }
 }
 
 fn columns(measurements: Vec<Measurement>, failures: Vec<Failure>) -> Vec<PhaseColumn> {
