@@ -70,11 +70,10 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
         looks: design.looks.clone(),
         margins: design.margins.clone(),
         phases: results,
-        is_imported: false,
-        is_unfinished: false,
         conditions,
         bank: noise.map(|noise| noise.source.clone()),
         warnings,
+        ..Comparison::default()
     }
 }
 

@@ -234,10 +234,7 @@ mod tests {
                 server: "mysql".to_owned(),
                 version: version.to_owned(),
                 origin,
-                binary_sha256: String::new(),
-                downloads: Vec::new(),
-                files: Vec::new(),
-                compiled: None,
+                ..Manifest::default()
             };
             manifest.write(&folder).unwrap();
         };

@@ -8,12 +8,9 @@ use report::{Details, render};
 fn side(subject: &str, instructions: u64) -> Side {
     Side {
         subject: subject.to_owned(),
-        server_version: String::new(),
-        warm_up: WarmUp { operations: 0, batches: Vec::new(), steady: true },
+        warm_up: WarmUp { steady: true, ..WarmUp::default() },
         operations: 10,
         cost: instructions,
-        samples: 0,
-        unplaced: 0,
         functions: vec![Function {
             caller: None,
             name: "f".to_owned(),
@@ -21,6 +18,7 @@ fn side(subject: &str, instructions: u64) -> Side {
             calls: 10,
         }],
         areas: vec![Area { name: "optimizer".to_owned(), functions: vec!["f".to_owned()] }],
+        ..Side::default()
     }
 }
 
