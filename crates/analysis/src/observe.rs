@@ -312,7 +312,7 @@ fn measure(input: &Input<'_>, facts: &PhaseFacts, missed: &[ServiceLevel]) -> Ve
 fn missed_rules(slice: &SliceRecord, facts: &PhaseFacts) -> Vec<ServiceLevel> {
     let Some(work) = &slice.work else { return Vec::new() };
     let paced = facts.roles.as_ref().and_then(|roles| roles.paced(work));
-    let levels = paced.iter().flat_map(|paced| RULES.iter().map(|rule| rule.judge(paced)));
+    let levels = paced.iter().flat_map(|paced| RULES.iter().map(|rule| (rule.judge)(paced)));
     let of_rows = levels.filter(|level| level.outcome == Outcome::Missed);
     of_rows.chain(rate::missed(work, facts.roles.as_ref())).collect()
 }

@@ -79,9 +79,9 @@ fn cell(columns: &[PhaseColumn], subject: usize) -> &PhaseCell {
 fn ratios_are_to_the_base_of_the_design_wherever_it_stands() {
     let columns = columns([piece("new", 0, 50.0), piece("old", 0, 100.0)].concat(), Vec::new());
     for style in STYLES {
-        let shown = style.relative(&columns[0]);
+        let shown = (style.relative)(&columns[0]);
         let ratios: Vec<Content> = shown.iter().map(|shown| shown.content).collect();
-        assert_eq!(ratios, [Content::Ratio(0.5), Content::Ratio(1.0)], "{}", style.name());
+        assert_eq!(ratios, [Content::Ratio(0.5), Content::Ratio(1.0)], "{}", style.name);
     }
 }
 
@@ -113,9 +113,9 @@ fn a_step_that_failed_says_so_and_why() {
     // A step that failed for all has its column too.
     assert_eq!(columns.iter().map(|c| c.phase.as_str()).collect::<Vec<_>>(), ["qr100", "qp100"]);
     for style in STYLES {
-        for shown in [style.absolute(&columns[0]), style.relative(&columns[0])] {
-            assert_eq!(shown[0].content, Content::Failed, "{}", style.name());
+        for shown in [(style.absolute)(&columns[0]), (style.relative)(&columns[0])] {
+            assert_eq!(shown[0].content, Content::Failed, "{}", style.name);
         }
-        assert_eq!(style.absolute(&columns[1])[1].content, Content::Failed, "{}", style.name());
+        assert_eq!((style.absolute)(&columns[1])[1].content, Content::Failed, "{}", style.name);
     }
 }
