@@ -110,7 +110,7 @@ impl Span {
 }
 
 /// One operation.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Op {
     /// Name of its histogram.
     pub name: String,
