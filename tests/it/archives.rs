@@ -212,7 +212,7 @@ fn what_cannot_be_imported_or_exported_is_said_in_one_sentence() {
     lab.write("sb.met.scan.range100.pk1.dop1", met);
     lab.write("nothing.txt", "nothing");
     let check = |arguments: &[&str], words: &[&str]| {
-        let (_, talk) = lab.ends(2, arguments);
+        let talk = lab.refuses(arguments);
         assert!(words.iter().all(|word| talk.contains(word)), "{talk}");
         assert!(!talk.contains("panicked") && !talk.contains('\u{1b}'), "{talk}");
     };

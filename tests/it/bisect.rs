@@ -73,7 +73,7 @@ fn ends_that_do_not_differ_and_wrong_usage_are_one_sentence() {
     let lab = Lab::new();
     lab.write("mine.toml", EXPERIMENT);
     let refused = |words: &[&str], expected: &str| {
-        let (_, said) = lab.ends(2, &[&["bisect", "mine.toml"], words].concat());
+        let said = lab.refuses(&[&["bisect", "mine.toml"], words].concat());
         assert!(said.contains(expected), "{said}");
     };
     let over = ["--over", "config", "--good", "c1"];
@@ -101,7 +101,7 @@ fn a_metric_without_values_and_an_end_that_fails_end_the_search() {
     let lab = Lab::new();
     lab.write("mine.toml", EXPERIMENT);
     let refused = |lab: &Lab, words: &[&str], expected: &str| {
-        let (_, said) = lab.ends(2, words);
+        let said = lab.refuses(words);
         assert!(said.contains(expected) && !said.contains("is skipped"), "{said}");
         said.contains("you trust its author")
     };
@@ -151,7 +151,7 @@ fn revisions_of_equal_code_are_not_measured() {
     let build = format!("cp {library} $PREFIX/libsqlite3.so.0");
     let words = ["bisect", "mine.toml", "--good", "HEAD~1", "--bad", "HEAD", "--source", "tree"];
     let words = [&words[..], &["--server", "sqlite", "--build", &build]].concat();
-    let (_, said) = lab.ends(2, &words);
+    let said = lab.refuses(&words);
     assert!(said.contains("both ends are the same code"), "{said}");
     assert_eq!(runs(&lab), 0);
 }

@@ -404,7 +404,7 @@ fn refused_before_the_load(workload: &str, lines: &[&str], refuses: &str) -> Str
     let head =
         [QUESTION, "workloads = [\"./own.toml\", \"point-query\"]", "rows = 2000\nblocks = 1"];
     lab.write("bad.toml", &[&head[..], lines].concat().join("\n"));
-    let (_, err) = lab.ends(2, &["run", "bad.toml", "--counts", "none", "--progress", "plain"]);
+    let err = lab.refuses(&["run", "bad.toml", "--counts", "none", "--progress", "plain"]);
     assert!(!err.contains("panicked") && !err.contains("loading"), "{err}");
     let told = err.lines().find(|line| line.starts_with("error: ")).unwrap_or_default();
     assert!(told.contains(refuses), "{err}");
@@ -457,7 +457,7 @@ fn a_refused_statement_is_named_with_its_line() {
     let (out, _) = lab.ends(2, &["verify", "bad.toml", "--rows", "1000"]);
     assert!(out.contains("own.toml:5`: no such column: absent"), "{out}");
     // A run refuses it before it loads anything.
-    let (_, err) = lab.ends(2, &["run", "bad.toml", "--set", "rows=1000"]);
+    let err = lab.refuses(&["run", "bad.toml", "--set", "rows=1000"]);
     assert!(err.contains("own.toml:5`: no such column: absent"), "{err}");
     assert!(!err.contains("loading"), "{err}");
 }

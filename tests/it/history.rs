@@ -39,7 +39,7 @@ fn runs_of_a_series_become_a_history_a_site_and_exports() {
     assert!(page.contains("data-chart=\"lines\"") && !page.contains("point-query"));
 
     let refused = |words: &[&str], expected: &str| {
-        let (_, said) = lab.ends(2, words);
+        let said = lab.refuses(words);
         assert!(said.contains(expected), "{said}");
     };
     refused(&["history", "weekly"], "no finished run belongs to `weekly`; there are: `nightly`");
@@ -114,7 +114,7 @@ fn a_folder_without_runs_has_no_history_and_no_site() {
         std::fs::create_dir_all(lab.path("dbdyno-results").join(part)).unwrap();
     }
     let refused = |words: &[&str], expected: &str| {
-        let (_, said) = lab.ends(2, words);
+        let said = lab.refuses(words);
         assert!(said.contains(expected), "{said}");
     };
     refused(&["history"], "there are no finished runs: run an experiment first");

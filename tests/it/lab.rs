@@ -105,6 +105,12 @@ impl Lab {
         self.ends(0, arguments).0
     }
 
+    /// Runs a command that must be refused, and returns its stderr.
+    #[track_caller]
+    pub(crate) fn refuses(&self, arguments: &[&str]) -> String {
+        self.ends(2, arguments).1
+    }
+
     /// Runs a command that must end with this exit code, and returns its stdout and its stderr.
     #[track_caller]
     pub(crate) fn ends(&self, code: i32, arguments: &[&str]) -> (String, String) {

@@ -172,7 +172,7 @@ fn the_command_that_resumes_a_run_without_a_complete_block_works() {
     assert!(!said.contains("] thds:"), "nothing was measured yet: {said}");
     assert!(said.contains("interrupted; no block is complete. "), "{said}");
     let other = ["--set", "rows=40000", "--resume"];
-    let (_, reason) = lab.ends(2, &[&arguments[..], &other].concat());
+    let reason = lab.refuses(&[&arguments[..], &other].concat());
     assert!(reason.contains(" differs in `rows` (50000 there, 40000 here)\n"), "{reason}");
     let command = said.lines().find_map(|line| line.split_once("Continue with: "));
     let command = command.unwrap_or_else(|| panic!("no command: {said}")).1;
@@ -209,7 +209,7 @@ fn files_of_the_catalog_are_shown_as_they_are() {
         ("suite", "quik", "`quick`"),
         ("schema", "./nowhere.toml", "nowhere.toml"),
     ] {
-        let (_, err) = lab.ends(2, &["show", kind, name]);
+        let err = lab.refuses(&["show", kind, name]);
         assert!(err.contains(part), "`{part}` is not in: {err}");
     }
 }

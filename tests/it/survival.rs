@@ -138,7 +138,7 @@ fn a_run_is_not_continued_with_another_program() {
     // What a compiler writes anew; the same program would do, its bytes are others.
     lengthen(&program);
     let words = ["run", "survival.toml", "--counts", "none", "--resume"];
-    let (_, said) = lab.ends(2, &words);
+    let said = lab.refuses(&words);
     assert!(said.contains("own/bin/postgres` is another program than in the complete"), "{said}");
     assert!(!said.contains("Continue with"), "{said}");
     // The program that it was: the run ends.
@@ -167,7 +167,7 @@ fn a_library_that_is_replaced_ends_its_run_and_is_not_continued_with() {
     assert_eq!(child.wait().unwrap().code(), Some(2), "{}", stderr(&lab));
     let said = stderr(&lab);
     assert!(said.contains("is another program than at the start of the run"), "{said}");
-    let (_, said) = lab.ends(2, &["run", "survival.toml", "--counts", "none", "--resume"]);
+    let said = lab.refuses(&["run", "survival.toml", "--counts", "none", "--resume"]);
     assert!(said.contains("libown.so` is another program than in the complete"), "{said}");
     std::fs::rename(lab.path("before.so"), &library).unwrap();
     assert!(resume(&lab).contains("point-query"));

@@ -81,7 +81,7 @@ fn a_run_is_compared_with_an_earlier_one() {
     assert!(json.contains(said), "{json}");
 
     let refused = |words: &[&str], reason: &str| {
-        let (_, said) = lab.ends(2, words);
+        let said = lab.refuses(words);
         assert!(said.contains(reason), "{words:?} {said}");
     };
     refused(&["compare", first, larger], "2000 rows");

@@ -1,19 +1,9 @@
 //! The HTML report: what is in it, what is not, and how large it is.
 
-use crate::lab::{TWO, comparison, page, report};
+use crate::lab::{LARGEST, TWO, comparison, data, page, report};
 use analysis::{Comparison, Reason};
 use model::mark::{Mark, Miss, Why};
 use report::{Colours, Details, Report, View, render};
-
-/// Most bytes that a report may have.
-const LARGEST: usize = 2_000_000;
-
-/// The values that are embedded in a page under an id.
-fn data(page: &str, id: &str) -> serde_json::Value {
-    let start = format!("<script type=\"application/json\" id=\"{id}\">");
-    let text = page.split_once(&start).unwrap().1.split_once("</script>").unwrap().0;
-    serde_json::from_str(text).unwrap()
-}
 
 /// The static row of the table with this anchor.
 fn row<'a>(page: &'a str, anchor: &str) -> &'a str {

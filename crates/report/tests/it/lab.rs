@@ -21,6 +21,9 @@ const PHASES: [Phase; 4] = [
     ("update-index", "write", None, 1),
 ];
 
+/// Most bytes that a report may have.
+pub const LARGEST: usize = 2_000_000;
+
 /// Two variants and their costs.
 pub const TWO: [(&str, f64); 2] = [("mysql-5.6.24", 1.0), ("mysql-9.7.4", 1.6)];
 
@@ -127,6 +130,13 @@ pub fn page(comparison: Comparison) -> String {
 pub fn section<'a>(page: &'a str, id: &str) -> &'a str {
     let rest = page.split_once(&format!("<section id=\"{id}\"")).unwrap().1;
     rest.split_once("</section>").unwrap().0
+}
+
+/// The values that are embedded in a page under an id.
+pub fn data(page: &str, id: &str) -> serde_json::Value {
+    let start = format!("<script type=\"application/json\" id=\"{id}\">");
+    let text = page.split_once(&start).unwrap().1.split_once("</script>").unwrap().0;
+    serde_json::from_str(text).unwrap()
 }
 
 /// A trial of a subject with what its server said of its settings.

@@ -1,5 +1,6 @@
 //! Set rates that were missed, in every form: by a variant, and by the base.
 
+use crate::lab::data;
 use analysis::{Design, Observations, compare};
 use model::{
     mark::{Mark, Miss, Rate, Why},
@@ -96,12 +97,7 @@ fn the_dense_form_says_missed_where_a_number_would_stand() {
 
 #[test]
 fn what_a_base_did_to_keep_its_rate_stays_a_number() {
-    let grid = |missed: &str| {
-        let page = render(&report(missed), "html").unwrap();
-        let start = "<script type=\"application/json\" id=\"grid\">";
-        let text = page.split_once(start).unwrap().1.split_once("</script>").unwrap().0;
-        serde_json::from_str::<serde_json::Value>(text).unwrap()
-    };
+    let grid = |missed: &str| data(&render(&report(missed), "html").unwrap(), "grid");
     let kinds = |missed: &str, metric: &str| -> Vec<String> {
         let grid = grid(missed);
         let metrics = grid["metrics"].as_array().unwrap();

@@ -4,10 +4,8 @@
 
 mod fixture;
 
+use crate::lab::LARGEST;
 use report::{Colours, render};
-
-/// Most bytes that a report may have.
-const LARGEST: usize = 2_000_000;
 
 fn page(subjects: usize, seconds: usize) -> String {
     render(&fixture::report(subjects, seconds), "html").unwrap()
