@@ -3,12 +3,11 @@
 use crate::lab::{TWO, comparison, report, trial};
 use analysis::Curve;
 use model::imported::ImportHeader;
-use report::{Details, Provenance, Trial, render};
+use report::{Details, Provenance, Report, Trial, render};
 
 fn page(details: Details) -> String {
-    let mut report = report(comparison(&TWO, 1, None), &[]);
-    report.details = vec![details];
-    render(&report, "html").unwrap()
+    let report = report(comparison(&TWO, 1, None), &[]);
+    render(&Report { details: vec![details], ..report }, "html").unwrap()
 }
 
 #[test]

@@ -24,6 +24,12 @@ fn only(imported: &Imported) -> &Archive {
     archive
 }
 
+/// The same of an import without warnings.
+fn clean(imported: &Imported) -> &Archive {
+    assert!(imported.warnings.is_empty(), "{:?}", imported.warnings);
+    only(imported)
+}
+
 /// The value and the text of a metric.
 fn value(archive: &Archive, key: (&str, &str), metric: &str) -> Option<(f64, String)> {
     let found = archive.values.iter().find(|value| {
@@ -46,8 +52,7 @@ fn check(archive: &Archive, key: (&str, &str), expected: &[(&str, f64, &str)]) {
 fn a_summary_with_ten_phases_knows_clients_and_targets() {
     let name = "o.sum.t.80m.my8408_rel.cz12a";
     let imported = imported(&[(name, "4u.1tno/o.sum.t.80m.my8408_rel.cz12a")]);
-    assert!(imported.warnings.is_empty(), "{:?}", imported.warnings);
-    let archive = only(&imported);
+    let archive = clean(&imported);
     assert_eq!((archive.experiment.as_str(), archive.subjects.len()), ("ib", 1));
     let subject = "my8408_rel.cz12a";
     check(
@@ -72,8 +77,7 @@ fn a_summary_with_ten_phases_knows_clients_and_targets() {
 #[test]
 fn older_columns_are_told_by_their_names() {
     let imported = imported(&[("mrg.q1000.2", "20m/res.a/mrg.q1000.2")]);
-    assert!(imported.warnings.is_empty(), "{:?}", imported.warnings);
-    let archive = only(&imported);
+    let archive = clean(&imported);
     assert_eq!(archive.experiment, "ib/20m");
     assert_eq!(archive.subjects, ["in57.c5", "rx56.c5"]);
     check(
@@ -96,9 +100,8 @@ fn older_columns_are_told_by_their_names() {
 fn response_times_are_shares_and_counts() {
     let path = "my8408.cz12a/qr100.L1/o.rt.c.query";
     let imported = imported(&[("o.rt.c.query", path)]);
-    assert!(imported.warnings.is_empty(), "{:?}", imported.warnings);
     check(
-        only(&imported),
+        clean(&imported),
         ("my8408", "qr100.L1"),
         &[
             ("query_response_le_1ms_percent", 98.99, "98.990"),
@@ -114,9 +117,8 @@ fn response_times_are_shares_and_counts() {
 fn progress_of_a_lone_client_is_that_of_its_phase() {
     let path = "80m.my8408.cz12a/qr100.L1/o.ib.dop1.1";
     let imported = imported(&[("o.ib.dop1.1", path)]);
-    assert!(imported.warnings.is_empty(), "{:?}", imported.warnings);
     check(
-        only(&imported),
+        clean(&imported),
         ("my8408.cz12a", "qr100.L1"),
         &[
             ("insert_rows_per_second", 100.0, ""),
@@ -193,8 +195,7 @@ fn several_clients_of_the_early_form_are_told_apart() {
 #[test]
 fn results_of_a_phase_are_known_by_what_their_lines_say() {
     let imported = imported(&[("o.res.dop4", "80m.my8408.cz12a/qr100.L1/o.res.dop4")]);
-    assert!(imported.warnings.is_empty(), "{:?}", imported.warnings);
-    let archive = only(&imported);
+    let archive = clean(&imported);
     let expected = [
         ("insert_rows_per_second", 399.0, "399.0"),
         ("insert_rows_per_second_target", 400.0, ""),
@@ -228,8 +229,7 @@ fn rates_of_slices_are_those_of_each_client() {
         ("o.rate.c.7", "80m.my8408.cz12a/qr100.L1/o.rate.c.7"),
         ("mrg.qr100.L1.rate.query", "mrg.qr100.L1.rate.query"),
     ]);
-    assert!(imported.warnings.is_empty(), "{:?}", imported.warnings);
-    let archive = only(&imported);
+    let archive = clean(&imported);
     let key = ("my8408", "qr100.L1");
     check(archive, key, &[("client1_query_rate_slice_1", 7001.0, "7001")]);
     check(archive, key, &[("client2_query_rate_slice_10", 6010.0, "6010")]);
@@ -240,8 +240,7 @@ fn rates_of_slices_are_those_of_each_client() {
 #[test]
 fn the_tables_at_the_top_of_a_report_are_read() {
     let imported = imported(&[("summary.html", "may24/summary.html")]);
-    assert!(imported.warnings.is_empty(), "{:?}", imported.warnings);
-    let archive = only(&imported);
+    let archive = clean(&imported);
     assert_eq!(archive.subjects, ["my8408.cz12a", "pg18.cx10"]);
     let expected = [
         ("queries_per_second", 10000.0, "10000"),
@@ -258,8 +257,7 @@ fn the_tables_at_the_top_of_a_report_are_read() {
 #[test]
 fn a_report_gives_its_tables_back() {
     let imported = imported(&[("all.html", "may24/all.html")]);
-    assert!(imported.warnings.is_empty(), "{:?}", imported.warnings);
-    let archive = only(&imported);
+    let archive = clean(&imported);
     assert_eq!(archive.experiment, "ib/may24");
     assert_eq!(archive.subjects, ["ma1011.cz1", "my8036.cz1"]);
     let key = ("my8036.cz1", "qr100.L1");
