@@ -78,13 +78,11 @@ impl Across {
             let design = self.design(of_plan, Some(level));
             found = found.and(observed_in(&design, &self.slices(level, &slices)));
         }
-        let failed = found.failures.iter_mut().map(|one| (&mut one.clients, &mut one.range));
-        let measured = found.measurements.iter_mut();
-        for (clients, range) in measured.map(|one| (&mut one.clients, &mut one.range)).chain(failed)
-        {
+        let failed = found.failures.iter_mut().map(|failure| &mut failure.at);
+        for one in found.measurements.iter_mut().chain(failed) {
             match self.factor.as_str() {
-                "clients" => *clients = 0,
-                "range" => *range = None,
+                "clients" => one.clients = 0,
+                "range" => one.range = None,
                 _ => {}
             }
         }

@@ -410,10 +410,8 @@ mod tests {
                 format: 1,
                 id: id.clone(),
                 experiment: "nightly".to_owned(),
-                plan: String::new(),
-                started_us: 0,
-                environment: Environment::default(),
                 finished: true,
+                ..RunInfo::default()
             };
             let run = Run { results: &results, info, plan, notes: Notes::default() };
             (run, Session { run: id, builds, ..Session::default() })

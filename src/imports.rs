@@ -172,9 +172,6 @@ fn design_of(header: &ImportHeader) -> Design {
         question: format!("Imported archive {}", header.experiment),
         suite: header.experiment.clone(),
         subjects: subjects.collect(),
-        looks: Vec::new(),
-        margins: Default::default(),
-        phases: Default::default(),
-        hosts: Default::default(),
+        ..Design::default()
     }
 }

@@ -103,14 +103,10 @@ mod tests {
         let results = Results::open_or_create(folder.path().join("results")).unwrap();
         let side = Side {
             subject: "a".to_owned(),
-            server_version: String::new(),
-            warm_up: WarmUp { operations: 0, batches: Vec::new(), steady: true },
+            warm_up: WarmUp { steady: true, ..WarmUp::default() },
             operations: 1,
             cost: 1,
-            samples: 0,
-            unplaced: 0,
-            functions: Vec::new(),
-            areas: Vec::new(),
+            ..Side::default()
         };
         let own = plan.phases.iter().find(|phase| phase.script.has_named_roles()).unwrap();
         let explanation = Explanation {

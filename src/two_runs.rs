@@ -308,10 +308,8 @@ mod tests {
             format: 1,
             id: id.to_owned(),
             experiment: "e".to_owned(),
-            plan: String::new(),
-            started_us: 0,
-            environment: Default::default(),
             finished: true,
+            ..RunInfo::default()
         }
     }
 

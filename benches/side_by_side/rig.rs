@@ -208,14 +208,10 @@ fn steady(mut config: Config) -> Config {
     let mut set = |name: &str, value: &str| {
         config.settings.retain(|setting| setting.name != name);
         config.settings.push(Setting {
-            name: name.to_owned(),
-            value: value.to_owned(),
             reason: "only the measured connections' tasks are born, and all that are asked for"
                 .to_owned(),
             optional: true,
-            secret: false,
-            before: Vec::new(),
-            follows: None,
+            ..Setting::of(name, value)
         });
     };
     set("thread_cache_size", "0");

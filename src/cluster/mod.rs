@@ -66,7 +66,7 @@ const TASKS: &str = "tasks";
 const LOGS: &str = "logs";
 
 /// What was handed to a batch system. It lies in the folder of the fan-out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Fanout {
     /// Name of the batch system.
@@ -288,15 +288,13 @@ mod tests {
     fn fanout() -> Fanout {
         Fanout {
             cluster: "slurm".to_owned(),
-            job: None,
-            later: Vec::new(),
             experiment: "mine".to_owned(),
             tasks: 3,
             blocks: 2,
             seed: 40,
             program: "/usr/bin/dbdyno".into(),
             words: vec!["mine.toml".to_owned(), "--wait".to_owned()],
-            options: Vec::new(),
+            ..Fanout::default()
         }
     }
 

@@ -142,15 +142,13 @@ mod tests {
     fn the_script_executes_each_task_on_a_host_of_its_own() {
         let fanout = Fanout {
             cluster: "slurm".to_owned(),
-            job: None,
-            later: Vec::new(),
             experiment: "mine".to_owned(),
             tasks: 8,
             blocks: 1,
             seed: 1,
             program: "/opt/db dyno/dbdyno".into(),
-            words: Vec::new(),
             options: vec!["--partition=perf".to_owned()],
+            ..Fanout::default()
         };
         assert_eq!(
             script(&fanout, Path::new("/shared/%a fan")),

@@ -114,7 +114,7 @@ fn formats() -> Vec<&'static str> {
 }
 
 fn styles() -> Vec<&'static str> {
-    analysis::style::STYLES.iter().map(|style| style.name()).collect()
+    analysis::style::STYLES.iter().map(|style| style.name).collect()
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {

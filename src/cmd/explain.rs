@@ -336,15 +336,12 @@ mod tests {
         let function =
             |name: &&str| Function { caller: None, name: (*name).to_owned(), cost: 1, calls: 1 };
         let side = Side {
-            subject: String::new(),
-            server_version: String::new(),
-            warm_up: WarmUp { operations: 0, batches: Vec::new(), steady: true },
+            warm_up: WarmUp { steady: true, ..WarmUp::default() },
             operations: 1,
             cost: names.len() as u64,
-            samples: 0,
-            unplaced: 0,
             functions: names.iter().map(function).collect(),
             areas: known.to_vec(),
+            ..Side::default()
         };
         let explanation = Explanation {
             format: EXPLANATION_FORMAT,

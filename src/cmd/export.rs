@@ -236,7 +236,7 @@ fn measured(
     let value =
         |measurement| ImportedValue { measurement, text: String::new(), source: Source::default() };
     for failure in observations.failed_cells() {
-        let (subject, phase) = (&failure.subject, &failure.phase);
+        let (subject, phase) = (&failure.at.subject, &failure.at.phase);
         talk::say(&format!("failed: {subject} {phase}, left out: {}", failure.line()));
     }
     study.values.extend(observations.sound_measurements().into_iter().map(value));

@@ -302,8 +302,20 @@ mod tests {
         cli().debug_assert();
     }
 
+    /// What is answered to a command line that is refused.
+    fn answer(line: &str) -> String {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let error = cli().try_get_matches_from(&words).unwrap_err();
+        explained(error, &words).to_string()
+    }
+
+    fn check(line: &str, expected: &str) {
+        let text = answer(line);
+        assert!(text.contains(expected), "{line}: {text}");
+    }
+
     /// Compares with the file `name` of `tests/help`, or writes it with `DBDYNO_UPDATE_GOLDEN=1`.
-    fn check(name: &str, found: &str) {
+    fn golden(name: &str, found: &str) {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/help").join(name);
         if std::env::var_os("DBDYNO_UPDATE_GOLDEN").is_some() {
             fs_err::write(&file, found).unwrap();
@@ -316,11 +328,11 @@ mod tests {
     fn every_help_text_is_the_one_in_its_file() {
         let mut cli = cli().term_width(80);
         cli.build();
-        check("dbdyno.txt", &cli.render_help().to_string());
+        golden("dbdyno.txt", &cli.render_help().to_string());
         for command in cli.get_subcommands_mut().filter(|command| !command.is_hide_set()) {
             let name = command.get_name().to_owned();
-            check(&format!("{name}.txt"), &command.render_long_help().to_string());
-            check(&format!("{name}.short.txt"), &command.render_help().to_string());
+            golden(&format!("{name}.txt"), &command.render_long_help().to_string());
+            golden(&format!("{name}.short.txt"), &command.render_help().to_string());
         }
     }
 
@@ -333,12 +345,6 @@ mod tests {
 
     #[test]
     fn words_of_sysbench_get_what_stands_for_them() {
-        let check = |line: &str, expected: &str| {
-            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            let error = cli().try_get_matches_from(&words).unwrap_err();
-            let text = explained(error, &words).to_string();
-            assert!(text.contains(expected), "{text}");
-        };
         let read_only = "it is a workload: `dbdyno run FILE` with `workloads = \
                          [\"oltp_read_only\"]` in the file measures it, and `dbdyno show workload \
                          oltp_read_only` shows it\n";
@@ -350,12 +356,6 @@ mod tests {
 
     #[test]
     fn numbers_and_times_beyond_their_limits_are_answered_in_one_sentence() {
-        let check = |line: &str, expected: &str| {
-            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            let error = cli().try_get_matches_from(&words).unwrap_err();
-            let text = explained(error, &words).to_string();
-            assert!(text.contains(expected), "{line}: {text}");
-        };
         let above = "a time above 0 such as `10m` or `2h` is expected";
         check("dbdyno run --budget -5m", above);
         check("dbdyno run --budget 0", above);
@@ -384,9 +384,7 @@ mod tests {
 
     #[test]
     fn a_bare_list_names_what_can_be_listed() {
-        let words = ["dbdyno", "list"].map(str::to_owned);
-        let error = cli().try_get_matches_from(&words).unwrap_err();
-        let text = explained(error, &words).to_string();
+        let text = answer("dbdyno list");
         assert!(text.contains("say what to list, as in `dbdyno list builds`;"), "{text}");
         assert!(text.contains("`workloads`") && text.contains("`runs`"), "{text}");
     }
@@ -423,28 +421,19 @@ mod tests {
 
     #[test]
     fn a_name_without_its_kind_gets_the_command_that_shows_it() {
-        let check = |name: &str, expected: &str| {
-            let words = ["dbdyno", "show", name].map(str::to_owned);
-            let error = cli().try_get_matches_from(&words).unwrap_err();
-            let text = explained(error, &words).to_string();
-            assert!(text.contains(expected), "{text}");
-        };
         check(
-            "quickstart",
+            "dbdyno show quickstart",
             "use `dbdyno show experiment quickstart`; `dbdyno plan quickstart` plans it and \
              `dbdyno run quickstart` runs it",
         );
-        check("point-query", "use `dbdyno show workload point-query`\n");
-        check("nothing", "invalid value 'nothing'");
+        check("dbdyno show point-query", "use `dbdyno show workload point-query`\n");
+        check("dbdyno show nothing", "invalid value 'nothing'");
     }
 
     #[test]
     fn an_option_that_is_a_key_of_the_experiment_is_written_as_one() {
         let check = |options: &str, expected: &str| {
-            let words = format!("dbdyno run {options}");
-            let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
-            let error = cli().try_get_matches_from(&words).unwrap_err();
-            let text = explained(error, &words).to_string();
+            let text = answer(&format!("dbdyno run {options}"));
             assert!(text.contains(expected), "{text}");
             assert!(!text.contains("Usage") || options == "--nothing", "{text}");
         };
@@ -459,9 +448,7 @@ mod tests {
         check("--slice-seconds 4", "`--set slice_seconds=4`");
         check("--report-interval", "`dbdyno run --progress plain` prints a line per slice");
         check("--fail-on", "no option `--fail-on`; `dbdyno compare` has it");
-        let words = ["dbdyno", "--catalog", "x", "list", "runs"].map(str::to_owned);
-        let error = cli().try_get_matches_from(&words).unwrap_err();
-        let text = explained(error, &words).to_string();
+        let text = answer("dbdyno --catalog x list runs");
         assert!(
             text.contains("stands behind the command, as in `dbdyno list --catalog`"),
             "{text}"

@@ -113,8 +113,6 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     check_servers(&whole, tasks)?;
     let fanout = Fanout {
         cluster: arguments.cluster.clone(),
-        job: None,
-        later: Vec::new(),
         experiment: whole.experiment.name.clone(),
         tasks,
         blocks,
@@ -122,6 +120,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         program: std::env::current_exe().context("cannot find the path of this program")?,
         words: words(&arguments),
         options: arguments.option.clone(),
+        ..Fanout::default()
     };
     if folder.exists() {
         anyhow::bail!(in_the_way(&folder));

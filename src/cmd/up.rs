@@ -130,15 +130,9 @@ fn listen_at(config: &mut Config, port: u16) {
         config.transport = Transport::Tcp;
     }
     config.settings.retain(|setting| !setting.name.eq_ignore_ascii_case("port"));
-    config.settings.push(Setting {
-        name: "port".to_owned(),
-        value: port.to_string(),
-        reason: "`--port`".to_owned(),
-        optional: false,
-        secret: false,
-        before: Vec::new(),
-        follows: None,
-    });
+    config
+        .settings
+        .push(Setting { reason: "`--port`".to_owned(), ..Setting::of("port", port.to_string()) });
 }
 
 /// The command line of the server's own client. Over TCP, the password is in a file of the run that

@@ -28,9 +28,7 @@ pub(crate) fn write_archive(lab: &Lab) -> PathBuf {
 fn an_archive_is_imported_compared_and_exported() {
     let lab = Lab::new();
     write_archive(&lab);
-    let output = lab.run(&["import", "mine"]);
-    let talk = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{talk}");
+    let (_, talk) = lab.ends(0, &["import", "mine"]);
     assert!(talk.contains("5 files: 4 sb_met"), "{talk}");
     assert!(talk.contains("1 of no known format: `mine/dop4/notes`"), "{talk}");
 
@@ -98,9 +96,8 @@ fn control_characters_of_an_archive_reach_no_table() {
         };
         assert_eq!(text.chars().find(steers), None, "{what}: {text:?}");
     };
-    let output = lab.run(&["import", "mine"]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(!text(&output.stderr).contains('\u{1b}'), "{:?}", text(&output.stderr));
+    let (_, err) = lab.ends(0, &["import", "mine"]);
+    assert!(!err.contains('\u{1b}'), "{err:?}");
     for format in ["csv", "tsv", "json", "table", "dense", "markdown", "html"] {
         let table = lab.succeed(&["compare", "--format", format]);
         check(format, &table);
@@ -215,9 +212,7 @@ fn what_cannot_be_imported_or_exported_is_said_in_one_sentence() {
     lab.write("sb.met.scan.range100.pk1.dop1", met);
     lab.write("nothing.txt", "nothing");
     let check = |arguments: &[&str], words: &[&str]| {
-        let output = lab.run(arguments);
-        let talk = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?} {talk}");
+        let talk = lab.refuses(arguments);
         assert!(words.iter().all(|word| talk.contains(word)), "{talk}");
         assert!(!talk.contains("panicked") && !talk.contains('\u{1b}'), "{talk}");
     };
@@ -234,9 +229,8 @@ fn what_cannot_be_imported_or_exported_is_said_in_one_sentence() {
     check(&["import", "mine", "nothing.txt"], &["error: `nothing.txt`:1: ", "1 of 6 files broken"]);
     lab.write("mine/o.met.cut", "sb.met.scan.range100.pk1.dop4\n");
     check(&["import", "mine"], &["error: `mine/o.met.cut`:1: "]);
-    let compared = lab.run(&["compare"]);
-    let (table, warned) = (text(&compared.stdout), text(&compared.stderr));
-    assert!(compared.status.success() && table.contains("point-query"), "{table}\n{warned}");
+    let (table, warned) = lab.ends(0, &["compare"]);
+    assert!(table.contains("point-query"), "{table}\n{warned}");
     assert!(warned.contains("had 1 irregular place"), "{warned}");
     let export = ["export", "--format", "mytools", "--out", "o", "--variant", "my3"];
     check(&export, &["no variant fits `my3` of `--variant`", "`x.my1.c.pk1`"]);

@@ -36,6 +36,10 @@ build = ["away"]
 "#;
 
 const POSTGRES_USER: &[&str] = &["CREATE ROLE bench LOGIN CREATEDB PASSWORD 'hunter2-Canary'"];
+const MYSQL_USER: &[&str] = &[
+    "CREATE USER bench@'127.0.0.1' IDENTIFIED BY 'hunter2-Canary'",
+    "GRANT ALL ON `dbdyno\\_%`.* TO bench@'127.0.0.1'",
+];
 
 /// Puts an experiment into a lab; `keys` are those of `attach` beside the address.
 fn lab_at(away: &Away, keys: &str) -> Lab {

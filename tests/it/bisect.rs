@@ -59,9 +59,7 @@ fn runs(lab: &Lab) -> usize {
 fn the_setting_that_changed_a_test_is_found_and_nothing_is_measured_twice() {
     let lab = Lab::new();
     lab.write("mine.toml", EXPERIMENT);
-    let output = lab.run(&WORDS);
-    let (out, err) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(output.status.code(), Some(0), "{out}\n{err}");
+    let (out, err) = lab.ends(0, &WORDS);
     assert!(out.contains("`c4` changed `write_calls_per_op` of `insert`"), "{out}\n{err}");
     assert!(out.contains("`c3` before it does not have the change"), "{out}");
     assert!(out.contains("dbdyno explain") && out.contains("Both ends: ratio"), "{out}");
@@ -78,9 +76,7 @@ fn ends_that_do_not_differ_and_wrong_usage_are_one_sentence() {
     let lab = Lab::new();
     lab.write("mine.toml", EXPERIMENT);
     let refused = |words: &[&str], expected: &str| {
-        let output = lab.run(&[&["bisect", "mine.toml"], words].concat());
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{said}");
+        let said = lab.refuses(&[&["bisect", "mine.toml"], words].concat());
         assert!(said.contains(expected), "{said}");
     };
     let over = ["--over", "config", "--good", "c1"];
@@ -108,9 +104,7 @@ fn a_metric_without_values_and_an_end_that_fails_end_the_search() {
     let lab = Lab::new();
     lab.write("mine.toml", EXPERIMENT);
     let refused = |lab: &Lab, words: &[&str], expected: &str| {
-        let output = lab.run(words);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{said}");
+        let said = lab.refuses(words);
         assert!(said.contains(expected) && !said.contains("is skipped"), "{said}");
         said.contains("you trust its author")
     };
@@ -160,9 +154,7 @@ fn revisions_of_equal_code_are_not_measured() {
     let build = format!("cp {library} $PREFIX/libsqlite3.so.0");
     let words = ["bisect", "mine.toml", "--good", "HEAD~1", "--bad", "HEAD", "--source", "tree"];
     let words = [&words[..], &["--server", "sqlite", "--build", &build]].concat();
-    let output = lab.run(&words);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let said = lab.refuses(&words);
     assert!(said.contains("both ends are the same code"), "{said}");
     assert_eq!(runs(&lab), 0);
 }

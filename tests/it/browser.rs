@@ -1,9 +1,13 @@
 //! The browser that shows pages: headless Chromium.
 
-/// The program, if this machine has it.
+/// The program, if this machine has it; else it says so.
 pub(crate) fn program() -> Option<&'static str> {
-    ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| {
+    let found = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| {
         let path = std::env::var_os("PATH").unwrap_or_default();
         std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
-    })
+    });
+    if found.is_none() {
+        println!("skipped: a browser is needed, such as Debian's package `chromium`");
+    }
+    found
 }

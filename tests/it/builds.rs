@@ -111,9 +111,7 @@ fn a_setting_that_one_server_does_not_know_is_found_before_another_is_loaded() {
          io_method = \"sync\"\n"
     );
     lab.write("tiny.toml", &text);
-    let out = lab.run(&["run", "tiny.toml", "--only", "point-query"]);
-    let said = crate::lab::text(&out.stderr);
-    assert_eq!(out.status.code(), Some(2), "{said}");
+    let said = lab.refuses(&["run", "tiny.toml", "--only", "point-query"]);
     let sentence = "configuration `mine` sets `io_method`, which this version does not know";
     assert!(said.contains("postgres 11.22 did not start") && said.contains(sentence), "{said}");
     assert!(!said.contains("loaded"), "{said}");
@@ -132,9 +130,7 @@ fn statements_of_a_session_shape_what_is_measured_and_are_refused_by_name() {
     assert!(headers.iter().any(|text| text.contains("character_set_results = \"latin1\"")));
 
     let wrong = "configs.mine.session=[\"SET NAMES nonsense\"]";
-    let out = lab.run(&["run", "tiny.toml", "--only", "point-query", "--set", wrong]);
-    let said = crate::lab::text(&out.stderr);
-    assert_eq!(out.status.code(), Some(2), "{said}");
+    let said = lab.refuses(&["run", "tiny.toml", "--only", "point-query", "--set", wrong]);
     let sentence = "the server refuses a statement of `session` in configuration `mine`";
     assert!(said.contains(sentence) && said.contains("in `SET NAMES nonsense`"), "{said}");
     assert!(!said.contains("loaded"), "{said}");
@@ -151,9 +147,7 @@ fn a_difference_that_nobody_asked_for_ends_a_run_before_the_load_unless_it_is_ac
     );
     lab.write("tiny.toml", &text);
     let run = ["run", "tiny.toml", "--only", "point-query", "--counts", "none"];
-    let out = lab.run(&run);
-    let said = crate::lab::text(&out.stderr);
-    assert_eq!(out.status.code(), Some(2), "{said}");
+    let said = lab.refuses(&run);
     for part in [
         "`mysql-5.6.24` and `mysql-9.7.4` differ in `log_bin` (`OFF` and `ON`), which no \
          configuration asks for",
@@ -169,9 +163,7 @@ fn a_difference_that_nobody_asked_for_ends_a_run_before_the_load_unless_it_is_ac
     // The shipped configuration pins what the versions of both products have differently.
     let builds = "factors.build=[\"mysql@5.5.9\", \"mysql@9\", \"mariadb@10.1\", \"mariadb@11.8\"]";
     lab.succeed(&[&run[..], &["--set", builds, "--set", "factors.config=[\"base\"]"]].concat());
-    let out = lab.run(&[&run[..], &["--set", "accept=[\"binlog\"]"]].concat());
-    let said = crate::lab::text(&out.stderr);
-    assert_eq!(out.status.code(), Some(2), "{said}");
+    let said = lab.refuses(&[&run[..], &["--set", "accept=[\"binlog\"]"]].concat());
     assert!(said.contains("`binlog`") && said.contains("binary log"), "{said}");
 }
 
@@ -181,9 +173,7 @@ fn connections_beyond_what_a_configuration_takes_are_refused_by_plan() {
     let factors = "[factors]\nbuild = [\"postgres@18\"]\nconfig = [\"mine\"]\nclients = [1, 64]\n";
     let own = "[configs.mine]\nextends = \"base\"\n[configs.mine.settings]\nmax_connections = 20\n";
     lab.write("tiny.toml", &format!("{TINY}{factors}{own}"));
-    let out = lab.run(&["plan", "tiny.toml"]);
-    let said = crate::lab::text(&out.stderr);
-    assert_eq!(out.status.code(), Some(2), "{said}");
+    let said = lab.refuses(&["plan", "tiny.toml"]);
     assert!(said.contains("takes 20 connections (`max_connections` of configuration `mine`)"));
     // One that says nothing of connections follows the plan.
     let followed = ["--set", "factors.config=[\"base\"]", "--set", "factors.clients=[1, 1024]"];

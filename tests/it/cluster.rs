@@ -5,7 +5,7 @@
 //! `DBDYNO_TASK_BLOCKS=4 cargo test --test it cluster:: -- --nocapture` measures more blocks in
 //! each of the four tasks.
 
-use crate::lab::{Lab, text};
+use crate::lab::{Lab, ends, text};
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
@@ -267,9 +267,7 @@ fn a_damaged_task_is_named_and_done_anew(lab: &Lab, cluster: &Cluster) {
     let said = dbdyno(lab, cluster, &["status", FOLDER]);
     assert!(said.contains("unreadable") && said.matches("finished").count() == 3, "{said}");
     assert!(said.contains(" --task 1` does anew what failed or is unreadable"), "{said}");
-    let output = lab.run(&["collect", FOLDER, "--results", "others"]);
-    let err = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{err}");
+    let err = lab.refuses(&["collect", FOLDER, "--results", "others"]);
     let records = 9 * blocks();
     assert!(err.contains(&format!("new here: 3 runs and {records} records")), "{err}");
     assert!(err.contains("task 1 cannot be read, and the others were collected"), "{err}");
@@ -282,9 +280,7 @@ fn a_damaged_task_is_named_and_done_anew(lab: &Lab, cluster: &Cluster) {
 
 /// Of the tasks 2 and 3, which are lost, and whose reasons are said.
 fn what_ended_early_is_done_again(lab: &Lab, cluster: &Cluster, obstacle: &Path) {
-    let output = lab.command(&["status", FOLDER]).env("PATH", "/nowhere").output().unwrap();
-    let (out, err) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(output.status.code(), Some(2), "{out}{err}");
+    let (out, err) = ends(2, lab.command(&["status", FOLDER]).env("PATH", "/nowhere"));
     assert!(out.contains("unknown") && err.matches("error: ").count() == 1, "{out}{err}");
     let output = lab.run(&["submit", "mine.toml", "--folder", FOLDER, "--counts", "none"]);
     let err = text(&output.stderr);
@@ -308,9 +304,7 @@ fn mistakes_with_a_batch_system_are_one_sentence_each() {
     let lab = Lab::new();
     lab.write("mine.toml", EXPERIMENT);
     let check = |words: &[&str], expected: &str| {
-        let output = lab.command(words).env("PATH", "/nowhere").output().unwrap();
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+        let (_, said) = ends(2, lab.command(words).env("PATH", "/nowhere"));
         assert!(said.contains(expected), "{words:?}: {said}");
     };
     check(

@@ -1,7 +1,7 @@
 //! Two runs on one host: the second is refused, or both are marked.
 
 use crate::{
-    lab::{Lab, text},
+    lab::{Lab, ends},
     running::{eventually, send},
 };
 use std::process::Stdio;
@@ -28,9 +28,7 @@ fn a_second_run_is_refused_by_name_or_marks_both() {
         said.lines().filter(|line| line.contains("] thds:")).count()
     };
     eventually("the first run measures", || (slices() > 0).then_some(()));
-    let refused = of("second", &[]).output().unwrap();
-    let said = text(&refused.stderr);
-    assert_eq!(refused.status.code(), Some(2), "{said}");
+    let (_, said) = ends(2, of("second", &[]));
     let expected = format!(
         "error: another run, `first` (pid {}), is measuring on this host: pass `--wait` to \
          begin after it, or `--allow-concurrent`, which marks the results of both",
@@ -38,9 +36,7 @@ fn a_second_run_is_refused_by_name_or_marks_both() {
     );
     assert!(said.contains(&expected), "{said}");
     assert!(!lab.path("second").exists(), "it was refused before it made anything");
-    let allowed = of("second", &["--allow-concurrent"]).output().unwrap();
-    let said = text(&allowed.stderr);
-    assert_eq!(allowed.status.code(), Some(0), "{said}");
+    let (_, said) = ends(0, of("second", &["--allow-concurrent"]));
     assert!(said.contains("not alone on this host: `first` ran too"), "{said}");
     let before = slices();
     eventually("a slice ended after it", || (slices() > before).then_some(()));
@@ -64,12 +60,8 @@ fn a_second_run_is_refused_by_name_or_marks_both() {
     assert!(waiting.wait().unwrap().success(), "{}", said());
     assert!(said().contains("block 1") && !said().contains("not alone"), "{}", said());
     first.wait().unwrap();
-    let compared = lab.run(&["compare", "--results", "first"]);
-    let warned = text(&compared.stderr);
-    assert_eq!(compared.status.code(), Some(0), "{warned}");
+    let (_, warned) = lab.ends(0, &["compare", "--results", "first"]);
     assert!(warned.contains("not alone on this host: `second` ran too"), "{warned}");
-    let alone = of("second", &[]).output().unwrap();
-    let said = text(&alone.stderr);
-    assert_eq!(alone.status.code(), Some(0), "{said}");
+    let (_, said) = ends(0, of("second", &[]));
     assert!(!said.contains("not alone"), "{said}");
 }

@@ -1,11 +1,7 @@
 //! Servers under emulation: counts of any version, and what follows where one cannot be emulated.
 
-use crate::lab::{Lab, text};
-use std::{
-    os::unix::fs::PermissionsExt,
-    path::PathBuf,
-    process::{Command, Output},
-};
+use crate::lab::{Lab, ends, text};
+use std::{os::unix::fs::PermissionsExt, path::PathBuf, process::Command};
 
 const MINE: &str = "question = \"How many?\"\nworkloads = [\"point-query\", \"insert\"]\n\
                     rows = 2000\nblocks = 1\nrounds = 1\nslice_seconds = 0.1\n\
@@ -19,6 +15,19 @@ fn counters(lab: &Lab, phase: &str, counter: &str) -> Vec<f64> {
     own.map(|reading| reading["end"].as_f64().unwrap()).collect()
 }
 
+/// What a run says whose instructions are counted under emulation; none, with the reason printed,
+/// where this host has no emulator.
+fn emulated(lab: &Lab, progress: &str) -> Option<String> {
+    let output = lab.run(&["run", "mine.toml", "--counts", "emulated", "--progress", progress]);
+    let said = text(&output.stderr);
+    if said.contains("there is no `qemu-x86_64`") {
+        println!("skipped: {said}");
+        return None;
+    }
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    Some(said)
+}
+
 /// Postgres before 16 works in its signal handlers, whose stacks QEMU 7.2 does not align. MariaDB
 /// 10.5 brings a glibc that is older than this host's.
 #[test]
@@ -28,13 +37,7 @@ fn old_and_new_servers_are_counted_over_many_operations() {
         "mine.toml",
         &format!("{MINE}build = [\"postgres@11\", \"postgres@18\", \"mariadb@10.5\"]\n"),
     );
-    let output = lab.run(&["run", "mine.toml", "--counts", "emulated", "--progress", "none"]);
-    let said = text(&output.stderr);
-    if said.contains("there is no `qemu-x86_64`") {
-        println!("skipped: {said}");
-        return;
-    }
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    let Some(said) = emulated(&lab, "none") else { return };
     for (phase, range) in [("point-query", 25_000.0..75_000.0), ("insert", 50_000.0..300_000.0)] {
         let instructions = counters(&lab, phase, "emulated_user_instructions");
         let operations = counters(&lab, phase, "emulated_operations");
@@ -54,13 +57,7 @@ fn searches_are_counted_with_the_index_that_a_phase_has_built() {
     let text_of = MINE.replace("workloads = [\"point-query\", \"insert\"]", "suite = \"vectors\"");
     let factors = "build = [\"postgres@18\"]\nconfig = [\"vectors\"]\nm = [16]\nef = [10]\n";
     lab.write("mine.toml", &format!("{text_of}{factors}"));
-    let output = lab.run(&["run", "mine.toml", "--counts", "emulated", "--progress", "none"]);
-    let said = text(&output.stderr);
-    if said.contains("there is no `qemu-x86_64`") {
-        println!("skipped: {said}");
-        return;
-    }
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    let Some(said) = emulated(&lab, "none") else { return };
     let instructions = counters(&lab, "vector-search", "emulated_user_instructions");
     let operations = counters(&lab, "vector-search", "emulated_operations");
     assert_eq!((instructions.len(), operations.len()), (1, 1), "{said}");
@@ -97,15 +94,13 @@ fn no_server_is_counted_if_one_cannot_be_emulated() {
     let lab = Lab::with_small_logs();
     let Some(folder) = refusing(&lab) else { return };
     lab.write("mine.toml", &format!("{MINE}build = [\"sqlite\", \"postgres@18\"]\n"));
-    let run = |counts: &[&str]| -> Output {
+    let run = |counts: &[&str]| {
         let words = ["run", "mine.toml", "--only", "point-query", "--progress", "plain"];
         let mut command = lab.command(&[&words[..], counts].concat());
         let path = std::env::var("PATH").unwrap();
-        command.env("PATH", format!("{}:{path}", folder.display())).output().unwrap()
+        ends(0, command.env("PATH", format!("{}:{path}", folder.display()))).1
     };
-    let output = run(&[]);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    let said = run(&[]);
     if !counters(&lab, "point-query", "user_instructions").is_empty() {
         println!("skipped: this host has hardware counters");
         return;
@@ -115,8 +110,7 @@ fn no_server_is_counted_if_one_cannot_be_emulated() {
     assert!(counters(&lab, "point-query", "emulated_user_instructions").is_empty());
     // What is asked for stays, and the rest of the run is unharmed.
     std::fs::remove_dir_all(lab.path("dbdyno-results")).unwrap();
-    let output = run(&["--counts", "emulated"]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    run(&["--counts", "emulated"]);
     let slices = lab.slices();
     assert_eq!(slices.len(), 2 + 2, "measured and discarded");
     let marked = |slice: &&serde_json::Value| {
@@ -130,14 +124,7 @@ fn no_server_is_counted_if_one_cannot_be_emulated() {
 fn phases_that_differ_in_clients_alone_are_counted_once() {
     let lab = Lab::with_small_logs();
     lab.write("mine.toml", &format!("{MINE}build = [\"postgres@18\"]\nclients = [1, 4]\n"));
-    let words = ["run", "mine.toml", "--counts", "emulated", "--progress", "plain"];
-    let output = lab.run(&words);
-    let said = text(&output.stderr);
-    if said.contains("there is no `qemu-x86_64`") {
-        println!("skipped: {said}");
-        return;
-    }
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    let Some(said) = emulated(&lab, "plain") else { return };
     assert_eq!(said.matches("counting instructions of").count(), 2, "{said}");
     for workload in ["point-query", "insert"] {
         let of = |clients: u32| {

@@ -117,9 +117,7 @@ fn what_only_this_host_refuses_is_a_warning_of_a_plan() {
     let lab = Lab::with_small_logs();
     let lines = [QUESTION, SUITE, "rows = 900_000_000_000", SQLITE];
     lab.write("large.toml", &lines.join("\n"));
-    let output = lab.run(&["plan", "large.toml"]);
-    let (out, err) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(output.status.code(), Some(0), "{err}");
+    let (out, err) = lab.ends(0, &["plan", "large.toml"]);
     assert!(err.contains("warning: `run` on this host refuses this: no space"), "{err}");
     assert!(out.contains("900,000,000,000 rows"), "{out}");
     // What is wrong in the file is wrong on every host.
@@ -385,9 +383,7 @@ fn run_refused(workload: &str, lines: &[&str], refuses: &str) -> String {
     let head =
         [QUESTION, "workloads = [\"./own.toml\", \"point-query\"]", "rows = 2000\nblocks = 1"];
     lab.write("bad.toml", &[&head[..], lines].concat().join("\n"));
-    let output = lab.run(&["run", "bad.toml", "--counts", "none"]);
-    let (out, err) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(output.status.code(), Some(2), "{out}\n{err}");
+    let (out, err) = lab.ends(2, &["run", "bad.toml", "--counts", "none"]);
     assert!(!err.contains("panicked"), "{err}");
     assert!(out.contains("failed"), "the failure stands in the table\n{out}");
     let comparison = lab.comparison();
@@ -408,9 +404,7 @@ fn refused_before_the_load(workload: &str, lines: &[&str], refuses: &str) -> Str
     let head =
         [QUESTION, "workloads = [\"./own.toml\", \"point-query\"]", "rows = 2000\nblocks = 1"];
     lab.write("bad.toml", &[&head[..], lines].concat().join("\n"));
-    let output = lab.run(&["run", "bad.toml", "--counts", "none", "--progress", "plain"]);
-    let err = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{err}");
+    let err = lab.refuses(&["run", "bad.toml", "--counts", "none", "--progress", "plain"]);
     assert!(!err.contains("panicked") && !err.contains("loading"), "{err}");
     let told = err.lines().find(|line| line.starts_with("error: ")).unwrap_or_default();
     assert!(told.contains(refuses), "{err}");
@@ -451,9 +445,7 @@ fn a_table_that_does_not_exist_is_named_with_its_line() {
     let lab = Lab::with_small_logs();
     lab.write("own.toml", &workload);
     lab.write("bad.toml", &[QUESTION, "workloads = [\"./own.toml\"]", SQLITE].join("\n"));
-    let output = lab.run(&["verify", "bad.toml", "--rows", "1000"]);
-    assert_eq!(output.status.code(), Some(2));
-    let out = text(&output.stdout);
+    let (out, _) = lab.ends(2, &["verify", "bad.toml", "--rows", "1000"]);
     assert!(out.contains("own.toml:5`: no such table: nowhere"), "{out}");
 }
 
@@ -462,14 +454,10 @@ fn a_refused_statement_is_named_with_its_line() {
     let lab = Lab::with_small_logs();
     lab.write("own.toml", &ONE_SERVER_ONLY.replace("SELECT c", "SELECT absent"));
     lab.write("bad.toml", &[QUESTION, "workloads = [\"./own.toml\"]", SQLITE].join("\n"));
-    let output = lab.run(&["verify", "bad.toml", "--rows", "1000"]);
-    assert_eq!(output.status.code(), Some(2));
-    let out = text(&output.stdout);
+    let (out, _) = lab.ends(2, &["verify", "bad.toml", "--rows", "1000"]);
     assert!(out.contains("own.toml:5`: no such column: absent"), "{out}");
     // A run refuses it before it loads anything.
-    let output = lab.run(&["run", "bad.toml", "--set", "rows=1000"]);
-    assert_eq!(output.status.code(), Some(2));
-    let err = text(&output.stderr);
+    let err = lab.refuses(&["run", "bad.toml", "--set", "rows=1000"]);
     assert!(err.contains("own.toml:5`: no such column: absent"), "{err}");
     assert!(!err.contains("loading"), "{err}");
 }

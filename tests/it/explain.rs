@@ -4,7 +4,7 @@ use crate::{
     browser,
     devtools::Browser,
     injected::open_to_servers,
-    lab::{Lab, only_child, text},
+    lab::{Lab, ends, only_child, text},
 };
 use std::{
     io::{BufRead, BufReader},
@@ -169,9 +169,7 @@ fn what_cannot_be_explained_is_one_sentence() {
     let lab = Lab::with_small_logs();
     let run = run(&lab, "build = [\"sqlite\"]\nconfig = [\"rollback\", \"wal\"]\n");
     let check = |arguments: &[&str], expected: &str| {
-        let output = lab.run(&[&["explain"], arguments].concat());
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{said}");
+        let said = lab.refuses(&[&["explain"], arguments].concat());
         assert!(said.contains(expected) && said.lines().count() == 1, "{said}");
     };
     check(&["19990101"], "there is no run `19990101`: `dbdyno list runs` lists all");
@@ -179,9 +177,7 @@ fn what_cannot_be_explained_is_one_sentence() {
     check(&[&run, "--variants", "rollback"], "name two variants by `--variants`");
     check(&[&run, "--variants", "rollback,x"], "the run has no variant");
     check(&[&run, "--kept"], "is not explained yet: leave out `--kept`");
-    let output = lab.command(&["explain", &run]).env("PATH", "/nowhere").output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let said = text(&output.stderr);
+    let (_, said) = ends(2, lab.command(&["explain", &run]).env("PATH", "/nowhere"));
     assert!(said.contains("there is no `qemu-x86_64` (Debian: package `qemu-user`)"), "{said}");
 }
 
@@ -196,9 +192,7 @@ fn a_run_explains_its_largest_changes_after_its_last_block() {
     experiment(&lab, "[\"point-query\", \"update-index\"]", two);
     let plan = lab.succeed(&["plan", "mine.toml"]);
     assert!(plan.contains("the largest changes in instructions are explained"), "{plan}");
-    let output = lab.run(&["run", "mine.toml", "--explain=1"]);
-    let (table, said) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    let (table, said) = lab.ends(0, &["run", "mine.toml", "--explain=1"]);
     if skipped(&said) {
         return;
     }
@@ -215,10 +209,7 @@ fn a_run_explains_its_largest_changes_after_its_last_block() {
 
 /// A reader clicks a function, searches for one, and goes back to the whole graph.
 fn check_flame_graph(lab: &Lab, page: &Path) {
-    let Some(program) = browser::program() else {
-        println!("skipped: no browser that can be driven is installed");
-        return;
-    };
+    let Some(program) = browser::program() else { return };
     let mut browser = Browser::start(program, &lab.path("profile-flame"));
     browser.open(page);
     let told = browser.ask(
@@ -245,12 +236,10 @@ fn a_run_that_cannot_be_explained_is_unharmed() {
     let lab = Lab::with_small_logs();
     experiment(&lab, "[\"point-query\"]", THREE);
     let mut command = lab.command(&["run", "mine.toml", "--counts", "none", "--explain"]);
-    let output = command.env("PATH", "/nowhere").output().unwrap();
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    let (out, said) = ends(0, command.env("PATH", "/nowhere"));
     let warning = "warning: no change will be explained: there is no `qemu-x86_64`";
     assert_eq!(said.matches(warning).count(), 1, "{said}");
-    assert!(text(&output.stdout).contains("relative") && !kept(&lab, 1).exists());
+    assert!(out.contains("relative") && !kept(&lab, 1).exists());
 }
 
 /// A folder with an emulator in which no driver works, and so no embedded engine.
@@ -272,9 +261,7 @@ fn a_variant_that_breaks_under_emulation_is_one_sentence() {
     let search = std::env::var("PATH").unwrap();
     let search = format!("{}:{search}", broken_emulator(&lab).display());
     let mut command = lab.command(&["run", "mine.toml", "--counts", "none", "--explain=all"]);
-    let output = command.env("PATH", search).output().unwrap();
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    let (out, said) = ends(0, command.env("PATH", search));
     if said.contains("no change will be explained") {
         println!("skipped: {said}");
         return;
@@ -284,7 +271,7 @@ fn a_variant_that_breaks_under_emulation_is_one_sentence() {
         "`sqlite-bundled.rollback` cannot be explained, because it broke under emulation";
     assert!(said.contains(sentence), "{said}");
     assert_eq!(said.matches("under emulation: ").count(), 1, "{said}");
-    assert!(text(&output.stdout).contains("relative") && !kept(&lab, 1).exists());
+    assert!(out.contains("relative") && !kept(&lab, 1).exists());
 }
 
 #[test]
@@ -312,12 +299,10 @@ fn an_interrupted_explanation_goes_on_with_what_is_missing() {
     let first = kept(&lab, 1);
     let written = std::fs::metadata(&first).unwrap().modified().unwrap();
     assert!(!kept(&lab, 2).exists());
-    let output = lab.run(&[&words[..], &["--resume"]].concat());
-    let resumed = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{resumed}");
+    let (out, resumed) = lab.ends(0, &[&words[..], &["--resume"]].concat());
     assert!(resumed.contains("explaining 1 change by function"), "{resumed}");
     assert!(!resumed.contains("slice 1 of"), "blocks are not repeated: {resumed}");
     assert_eq!(std::fs::metadata(first).unwrap().modified().unwrap(), written);
     assert!(kept(&lab, 2).exists() && !kept(&lab, 3).exists());
-    assert_eq!(text(&output.stdout).matches("`update-index` executes ").count(), 2);
+    assert_eq!(out.matches("`update-index` executes ").count(), 2);
 }

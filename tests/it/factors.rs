@@ -44,9 +44,7 @@ fn an_experiment_is_code_where_it_names_some() {
         let lab = Lab::with_small_logs();
         lab.write("mine.toml", &experiment(&format!("{factors}{more}")));
         // The product of the factors is refused before anything is started.
-        let output = lab.run(&["run", "mine.toml", "--budget", "1ms"]);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{said}");
+        let said = lab.refuses(&["run", "mine.toml", "--budget", "1ms"]);
         assert_eq!(said.contains("you trust its author"), expected, "{more}: {said}");
     }
 }
@@ -82,9 +80,7 @@ fn what_is_no_level_is_one_sentence_of_a_plan() {
         let lab = Lab::with_small_logs();
         let factors = format!("build = [\"postgres@18\"]\n{factor} = [\"{level}\"]\n");
         lab.write("mine.toml", &experiment(&factors));
-        let output = lab.run(&["plan", "mine.toml"]);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{said}");
+        let said = lab.refuses(&["plan", "mine.toml"]);
         assert!(parts.iter().all(|part| said.contains(part)), "{said}");
     }
 }
@@ -168,9 +164,7 @@ fn a_limit_of_memory_holds_and_a_server_that_reaches_it_is_named() {
     assert!(said.contains("raise `memory`") && !said.contains("loading "), "{said}");
     // Its shared buffers are larger than the limit, and the load fills them.
     lab.write("mine.toml", &experiment("build = [\"postgres@18\"]\nmemory = [\"160M\"]\n"));
-    let output = lab.run(&[SHORT, &["--set", "rows=800_000"]].concat());
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let said = lab.refuses(&[SHORT, &["--set", "rows=800_000"]].concat());
     assert!(said.contains("loading ") && said.contains("limit of its memory, 160 MiB"), "{said}");
 }
 

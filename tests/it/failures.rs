@@ -2,7 +2,7 @@
 //! was not is marked, and nothing is left running.
 
 use crate::{
-    lab::{Lab, text},
+    lab::{Lab, ends, text},
     running::{Guest, Running, Server, eventually, send},
 };
 use std::{
@@ -146,9 +146,7 @@ fn without_its_indexes_nothing_is_measured() {
         suite = suite.replace(&format!("\"{name}\""), &format!("\"./{name}.toml\""));
     }
     lab.write("short.toml", &suite);
-    let output = run(&lab, &[]).output().unwrap();
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let (_, said) = ends(2, run(&lab, &[]));
     let slices = lab.slices();
     assert_eq!(state(&slices, "l.i0"), "measured", "{said}");
     assert_eq!(state(&slices, "l.x"), "failed", "{said}");
@@ -257,9 +255,7 @@ fn a_socket_that_another_process_listens_on_is_named_and_left_alone() {
     assert_eq!(code, Some(130), "{said}");
     std::fs::create_dir_all(socket.parent().unwrap()).unwrap();
     let listener = UnixListener::bind(&socket).unwrap();
-    let resumed = run(&lab, &["--resume"]).output().unwrap();
-    let said = text(&resumed.stderr);
-    assert_eq!(resumed.status.code(), Some(2), "{said}");
+    let (_, said) = ends(2, run(&lab, &["--resume"]));
     assert!(said.contains(&format!("`{}` is in use", socket.display())), "{said}");
     assert!(socket.exists(), "it belongs to another process");
     drop(listener);
@@ -371,11 +367,9 @@ fn a_full_disk_for_results_ends_the_run_and_names_the_file() {
     lab.write("strike.toml", experiment);
     let results = lab.path("dbdyno-results").display().to_string();
     let inner = run(&lab, &[]);
-    let Some(mut command) = on_own_disk(&lab, &inner, (&results, "600k")) else { return };
+    let Some(command) = on_own_disk(&lab, &inner, (&results, "600k")) else { return };
     // It returns when every process that holds its stderr has ended, the driver included.
-    let output = command.output().unwrap();
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let (_, said) = ends(2, command);
     let error = said.lines().find(|line| line.starts_with("error: ")).unwrap();
     assert!(
         error.contains("No space left on device") && error.contains("dbdyno-results"),

@@ -7,7 +7,7 @@
 
 pub(crate) mod room;
 
-use crate::lab::{Lab, text};
+use crate::lab::{Lab, ends, text};
 use room::{Data, Room};
 use sha2::{Digest, Sha256};
 use std::{
@@ -143,8 +143,7 @@ fn strike_all(
     lab.write("faults.toml", &experiment(product));
     install(&lab, product);
     let start = Instant::now();
-    let output = room.command(&lab.command(&RUN)).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    ends(0, room.command(&lab.command(&RUN)));
     let whole = start.elapsed();
     drop(room);
     for fault in faults {

@@ -39,9 +39,7 @@ fn runs_of_a_series_become_a_history_a_site_and_exports() {
     assert!(page.contains("data-chart=\"lines\"") && !page.contains("point-query"));
 
     let refused = |words: &[&str], expected: &str| {
-        let output = lab.run(words);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{said}");
+        let said = lab.refuses(words);
         assert!(said.contains(expected), "{said}");
     };
     refused(&["history", "weekly"], "no finished run belongs to `weekly`; there are: `nightly`");
@@ -73,9 +71,7 @@ fn runs_of_a_series_become_a_history_a_site_and_exports() {
     let words = "was changed, cut or added after it was recorded";
     assert_eq!(said.matches(words).count(), 1, "{said}");
     records.iter().for_each(|record| std::fs::remove_dir_all(record).unwrap());
-    let output = lab.run(&["history", "nightly"]);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    let (_, said) = lab.ends(0, &["history", "nightly"]);
     assert!(said.contains(&format!("run {first} has no value here")), "{said}");
 
     leaves_out_a_damaged_archive(&lab);
@@ -107,9 +103,7 @@ fn leaves_out_a_damaged_archive(lab: &Lab) {
     let runs = std::fs::read_dir(lab.path("dbdyno-results/runs")).unwrap();
     let headers = runs.map(|run| run.unwrap().path().join("import.json"));
     headers.filter(|path| path.exists()).for_each(|path| std::fs::remove_file(path).unwrap());
-    let output = lab.run(&["history", "nightly"]);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    let (_, said) = lab.ends(0, &["history", "nightly"]);
     assert!(said.contains("is left out: ") && said.contains("import.json"), "{said}");
 }
 
@@ -120,9 +114,7 @@ fn a_folder_without_runs_has_no_history_and_no_site() {
         std::fs::create_dir_all(lab.path("dbdyno-results").join(part)).unwrap();
     }
     let refused = |words: &[&str], expected: &str| {
-        let output = lab.run(words);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{said}");
+        let said = lab.refuses(words);
         assert!(said.contains(expected), "{said}");
     };
     refused(&["history"], "there are no finished runs: run an experiment first");

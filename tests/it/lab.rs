@@ -1,6 +1,7 @@
 //! What the tests share: folders, commands, tables.
 
 use std::{
+    borrow::BorrowMut,
     path::{Path, PathBuf},
     process::{Command, Output},
 };
@@ -99,11 +100,21 @@ impl Lab {
     }
 
     /// Runs a command that must succeed, and returns its stdout.
+    #[track_caller]
     pub(crate) fn succeed(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        let (out, err) = (text(&output.stdout), text(&output.stderr));
-        assert_eq!(output.status.code(), Some(0), "{arguments:?}\n{out}\n{err}");
-        out
+        self.ends(0, arguments).0
+    }
+
+    /// Runs a command that must be refused, and returns its stderr.
+    #[track_caller]
+    pub(crate) fn refuses(&self, arguments: &[&str]) -> String {
+        self.ends(2, arguments).1
+    }
+
+    /// Runs a command that must end with this exit code, and returns its stdout and its stderr.
+    #[track_caller]
+    pub(crate) fn ends(&self, code: i32, arguments: &[&str]) -> (String, String) {
+        ends(code, self.command(arguments))
     }
 
     /// The slices of all records, those of one record in their order.
@@ -123,6 +134,16 @@ impl Lab {
     pub(crate) fn comparison(&self) -> serde_json::Value {
         serde_json::from_str(&self.succeed(&["compare", "--format", "json"])).unwrap()
     }
+}
+
+/// Runs a command that must end with this exit code, and returns its stdout and its stderr.
+#[track_caller]
+pub(crate) fn ends(code: i32, mut command: impl BorrowMut<Command>) -> (String, String) {
+    let command: &mut Command = command.borrow_mut();
+    let output = command.output().unwrap();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{command:?}\n{out}\n{err}");
+    (out, err)
 }
 
 pub(crate) fn text(bytes: &[u8]) -> String {

@@ -2,13 +2,13 @@
 //! `sysbench`; without it their test prints that and passes.
 
 use crate::{
-    lab::{Lab, text},
+    lab::{Lab, ends, text},
     running::{eventually, send, up},
 };
 use std::{
     fs::File,
     path::Path,
-    process::{Child, Output, Stdio},
+    process::{Child, Stdio},
 };
 
 /// A server that is up for one test.
@@ -52,22 +52,13 @@ impl<'l> Up<'l> {
         self.lab.command(&words)
     }
 
-    fn run(&self, line: &str) -> Output {
-        self.command(line).output().unwrap()
-    }
-
     fn succeed(&self, line: &str) -> String {
-        let output = self.run(line);
-        let (out, err) = (text(&output.stdout), text(&output.stderr));
-        assert_eq!(output.status.code(), Some(0), "{line}\n{out}\n{err}");
-        out
+        ends(0, self.command(line)).0
     }
 
     /// The one sentence that a command fails with.
     fn fail(&self, line: &str) -> String {
-        let output = self.run(line);
-        let (out, err) = (text(&output.stdout), text(&output.stderr));
-        assert_eq!(output.status.code(), Some(2), "{line}\n{out}\n{err}");
+        let (_, err) = ends(2, self.command(line));
         assert_eq!(err.lines().count(), 1, "{err}");
         err
     }

@@ -56,9 +56,7 @@ fn a_failed_cell_is_exported_as_missing_and_said() {
         slice["state"] = "failed".into();
         slice["reason"] = "the server ended".into();
     });
-    let output = lab.run(&export);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    let (_, said) = lab.ends(0, &export);
     let expected = format!("failed: {} point-query, left out: the server ended", subjects[0]);
     assert_eq!(said.lines().filter(|line| *line == expected).count(), 1, "{said}");
     let row = table().lines().find(|line| line.starts_with("point-query")).map(str::to_owned);
@@ -81,13 +79,10 @@ fn a_missed_rate_is_said_in_the_table_and_by_the_exit_code() {
             op["rows_changed"] = 1.into();
         }
     });
-    let output = lab.run(&["compare"]);
-    let table = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(1), "{table}");
+    let (table, _) = lab.ends(1, &["compare"]);
     assert!(table.contains("missed (") && table.contains("SLA missed"), "{table}");
-    let gated = lab.run(&["compare", "--fail-on", "regression"]);
-    assert_eq!(gated.status.code(), Some(1));
-    assert!(text(&gated.stderr).contains("compared in the metrics"), "{}", text(&gated.stderr));
+    let (_, err) = lab.ends(1, &["compare", "--fail-on", "regression"]);
+    assert!(err.contains("compared in the metrics"), "{err}");
     let export = ["export", "--format", "mytools", "--out", "out", "--tag", "t"];
     assert_eq!(lab.run(&export).status.code(), Some(1));
     for phase in ["l.i0", "qr100.L1", "qp1000.L6"] {
@@ -111,9 +106,7 @@ fn a_rate_that_is_out_of_reach_is_missed_in_every_workload() {
         let experiment = format!("{design}-{build}.toml");
         lab.write(&experiment, &text_of(design, build));
         let only = ["--only", "point-query", "--counts", "none", "--progress", "none"];
-        let run = lab.run(&[&["run", experiment.as_str()], &only[..]].concat());
-        let (out, err) = (text(&run.stdout), text(&run.stderr));
-        assert_eq!(run.status.code(), Some(1), "{design} {build}\n{out}\n{err}");
+        let (out, err) = lab.ends(1, &[&["run", experiment.as_str()], &only[..]].concat());
         let first: String = out.lines().take(12).collect::<Vec<_>>().join(" ");
         let said = "of 900000 operations/s completed, 855000 are needed";
         let words: Vec<&str> = first.split_whitespace().collect();
@@ -139,9 +132,7 @@ fn a_workload_that_finds_other_rows_than_it_expects_is_not_compared() {
     let experiment = "question = \"?\"\nworkloads = [\"./right.toml\", \"./wrong.toml\"]\n\
                       rows = 500\nslice_seconds = 0.1\nblocks = 1\nfactors.build = [\"sqlite\"]\n";
     lab.write("rows.toml", experiment);
-    let output = lab.run(&["run", "rows.toml", "--counts", "none", "--progress", "none"]);
-    let (out, err) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(output.status.code(), Some(2), "{out}{err}");
+    let (out, err) = lab.ends(2, &["run", "rows.toml", "--counts", "none", "--progress", "none"]);
     assert!(out.contains("1 measured, 1 failed"), "{out}{err}");
     let reason = "found or changed another number of rows than the workload expects";
     assert!(out.contains(reason) && out.contains("wrong.toml"), "{out}{err}");

@@ -166,8 +166,6 @@ fn a_comparison_uses_the_bank_of_its_host_class_and_says_so() {
     other["cpu"] = "another".into();
     let file = lab.write("other.jsonl", &even_bank(&other));
     assert!(!found(&["--bank", file.to_str().unwrap()]).iter().any(|cell| is_told(&cell)));
-    let refused = lab.run(&["compare", "--bank", "missing.jsonl"]);
-    assert_eq!(refused.status.code(), Some(2));
-    let said = text(&refused.stderr);
+    let said = lab.refuses(&["compare", "--bank", "missing.jsonl"]);
     assert!(said.contains("there is no bank `missing.jsonl`: `dbdyno calibrate` writes"), "{said}");
 }

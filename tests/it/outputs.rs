@@ -15,19 +15,11 @@ fn imported() -> Lab {
     lab
 }
 
-/// What a command says that is refused.
-fn refused(lab: &Lab, arguments: &[&str]) -> String {
-    let output = lab.run(arguments);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
-    said
-}
-
 #[test]
 fn a_report_overwrites_pages_only() {
     let lab = imported();
     let letter = lab.write("letter", "dear reader");
-    let said = refused(&lab, &["report", "--out", "letter"]);
+    let said = lab.refuses(&["report", "--out", "letter"]);
     assert!(said.contains("`letter` is a file and does not end in `.html`"), "{said}");
     assert_eq!(std::fs::read_to_string(letter).unwrap(), "dear reader");
     let page = lab.write("page.HTML", "");
@@ -42,7 +34,7 @@ fn a_page_of_another_one_is_left_alone() {
     std::fs::create_dir(lab.path("pages")).unwrap();
     let index = lab.write("pages/index.html", "<title>mine</title>");
     for command in ["report", "site"] {
-        let said = refused(&lab, &[command, "--out", "pages"]);
+        let said = lab.refuses(&[command, "--out", "pages"]);
         assert!(said.contains("`pages/index.html` is not overwritten"), "{said}");
         assert!(said.contains("no page of dbdyno: name another path with `--out`"), "{said}");
         assert_eq!(std::fs::read_dir(lab.path("pages")).unwrap().count(), 1, "{command}");
@@ -50,12 +42,12 @@ fn a_page_of_another_one_is_left_alone() {
     std::fs::remove_file(&index).unwrap();
     lab.succeed(&["site", "--out", "pages"]);
     lab.succeed(&["site", "--out", "pages"]);
-    let said = refused(&lab, &["report", "--out", "pages"]);
+    let said = lab.refuses(&["report", "--out", "pages"]);
     assert!(said.contains("because `dbdyno site` wrote it"), "{said}");
     std::fs::remove_file(&index).unwrap();
     lab.succeed(&["report", "--out", "pages"]);
     lab.succeed(&["report", "--out", "pages"]);
-    let said = refused(&lab, &["site", "--out", "pages"]);
+    let said = lab.refuses(&["site", "--out", "pages"]);
     assert!(said.contains("because `dbdyno report` wrote it"), "{said}");
 }
 
@@ -65,12 +57,12 @@ fn bases_and_groups_are_named_as_tables_show_them() {
     let table = lab.succeed(&["compare", "--base", "my2.c"]);
     assert!(table.contains("`x.my1.c.pk1` compared with `x.my2.c.pk1`"), "{table}");
     lab.succeed(&["compare", "--base", "old", "--alias", "x.my1.c.pk1=old"]);
-    let said = refused(&lab, &["compare", "--base", "my3"]);
+    let said = lab.refuses(&["compare", "--base", "my3"]);
     assert!(said.contains("no variant fits `my3` of `--base`"), "{said}");
     lab.write("groups", "my1.c\nmy2.c\n");
     let export = ["export", "--format", "mytools", "--out", "out", "--groups", "groups"];
     lab.succeed(&export);
-    let said = refused(&lab, &[&export[..], &["--variant", "my1.c"]].concat());
+    let said = lab.refuses(&[&export[..], &["--variant", "my1.c"]].concat());
     assert!(said.contains("'--variant"), "{said}");
 }
 
@@ -78,9 +70,7 @@ fn bases_and_groups_are_named_as_tables_show_them() {
 fn what_is_there_is_imported_beside_a_path_that_is_not() {
     let lab = Lab::with_small_logs();
     write_archive(&lab);
-    let output = lab.run(&["import", "nosuch", "mine"]);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let said = lab.refuses(&["import", "nosuch", "mine"]);
     assert!(said.contains("`nosuch`: there is no such file or folder"), "{said}");
     let table = lab.succeed(&["compare"]);
     assert!(table.contains("from `mine`"), "{table}");
@@ -99,14 +89,10 @@ fn a_damaged_run_costs_a_line_and_not_the_list() {
     own.sort();
     std::fs::remove_file(own[1].join("plan.json")).unwrap();
     std::fs::remove_file(own[2].join("run.json")).unwrap();
-    let output = lab.run(&["list", "runs"]);
-    let (list, said) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    let (list, said) = lab.ends(0, &["list", "runs"]);
     assert!(list.lines().count() == 2 && list.contains("damaged"), "{list}");
     assert!(said.contains("run.json` is missing"), "{said}");
-    let output = lab.run(&["compare", "--all"]);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    let (_, said) = lab.ends(0, &["compare", "--all"]);
     assert!(said.contains("left out: ") && said.contains("plan.json"), "{said}");
 }
 
@@ -114,7 +100,7 @@ fn a_damaged_run_costs_a_line_and_not_the_list() {
 fn what_is_no_bank_is_refused_without_dangerous_advice() {
     let lab = imported();
     lab.write("letter", "dear reader");
-    let said = refused(&lab, &["compare", "--bank", "letter"]);
+    let said = lab.refuses(&["compare", "--bank", "letter"]);
     assert!(said.contains("`letter` is no bank that `dbdyno calibrate` wrote"), "{said}");
     assert!(!said.contains("remove"), "{said}");
 }
@@ -125,7 +111,7 @@ fn a_metric_that_nothing_was_measured_of_is_named() {
     let output = lab.run(&["compare", "--metric", "latency_us_p99"]);
     let said = text(&output.stderr);
     assert!(said.contains("nothing was measured of `latency_us_p99`"), "{said}");
-    let said = refused(&lab, &["compare", "--metric", "status.Foo"]);
+    let said = lab.refuses(&["compare", "--metric", "status.Foo"]);
     assert!(said.contains("no record has a counter `status.Foo` that moved"), "{said}");
     let title = "Throughput: operations per second";
     assert!(!text(&output.stdout).contains(title), "only that metric is asked for");
@@ -172,7 +158,7 @@ fn whoever_only_looks_needs_no_home() {
 fn a_results_folder_that_cannot_be_entered_is_said_with_the_reason() {
     let lab = Lab::with_small_logs();
     std::os::unix::fs::symlink("loop", lab.path("loop")).unwrap();
-    let said = refused(&lab, &["list", "runs", "--results", "loop"]);
+    let said = lab.refuses(&["list", "runs", "--results", "loop"]);
     assert!(said.contains("a symbolic link that leads to itself; name another folder"), "{said}");
     let private = lab.path("private");
     std::fs::create_dir_all(private.join("runs")).unwrap();
@@ -190,7 +176,7 @@ fn what_is_none_is_refused_in_one_sentence() {
     lab.write(".toml", &[QUESTION, SUITE, "factors.build = [\"sqlite\"]"].join("\n"));
     lab.write("e.toml", "suite = \"quick\"\nquestion = \"\"\nfactors.build = [\"sqlite\"]\n");
     let check = |arguments: &[&str], expected: &str| {
-        let said = refused(&lab, arguments);
+        let said = lab.refuses(arguments);
         assert!(said.contains(expected) && said.lines().count() == 1, "{arguments:?}: {said}");
     };
     check(&["collect", "nix"], "no fan-out in `nix`; `dbdyno submit EXPERIMENT --folder nix`");
@@ -214,7 +200,7 @@ fn names_from_outside_stay_on_their_line() {
     let all = text(&output.stdout) + &text(&output.stderr);
     assert!(output.status.success() && all.contains("a\\nb\\tc"), "{all}");
     assert!(!all.contains("a\nb"), "{all}");
-    let said = refused(&lab, &["compare", "--alias", "no\nne=x"]);
+    let said = lab.refuses(&["compare", "--alias", "no\nne=x"]);
     assert!(said.contains("`no\\nne`") && said.lines().count() == 1, "{said}");
 }
 
@@ -283,6 +269,6 @@ fn repeated_runs_of_sysbench_are_judged_and_one_alone_is_told_the_remedy() {
     let output = lab.run(&["compare", "latest"]);
     let said = text(&output.stderr);
     assert!(said.contains("import the files of both together"), "{said}");
-    let said = refused(&lab, &["report", "--format", "json"]);
+    let said = lab.refuses(&["report", "--format", "json"]);
     assert!(said.contains("`dbdyno compare`") && said.contains("have it"), "{said}");
 }

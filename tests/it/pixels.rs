@@ -1,6 +1,6 @@
 //! Charts by the pixels that Chromium shows: text may be right where the screen is black.
 
-#[path = "../../crates/report/tests/lab/mod.rs"]
+#[path = "../../crates/report/tests/it/lab.rs"]
 mod values;
 
 use crate::{browser, devtools::Browser, lab::Lab};
@@ -82,10 +82,7 @@ fn rendered(comparison: Comparison, details: Details) -> String {
 
 #[test]
 fn every_kind_of_chart_shows_its_grid_and_its_marks_in_their_colors() {
-    let Some(program) = browser::program() else {
-        println!("skipped: a browser is needed, such as Debian's package `chromium`");
-        return;
-    };
+    let Some(program) = browser::program() else { return };
     let lab = Lab::new();
     let mut browser = Browser::start(program, &lab.path("profile"));
     let names: Vec<String> = (0..14).map(|n| format!("v{n}")).collect();
@@ -128,10 +125,7 @@ fn every_kind_of_chart_shows_its_grid_and_its_marks_in_their_colors() {
 
 #[test]
 fn every_kind_of_chart_can_be_saved_as_a_picture_that_stands_alone() {
-    let Some(program) = browser::program() else {
-        println!("skipped: a browser is needed, such as Debian's package `chromium`");
-        return;
-    };
+    let Some(program) = browser::program() else { return };
     let lab = Lab::new();
     let mut browser = Browser::start(program, &lab.path("profile"));
     let file = lab.write("few.html", &page(&[("old", 1.0), ("new", 1.6)]));

@@ -7,7 +7,7 @@
 
 use crate::{
     faults::{chosen, complete_records, install, room::Room},
-    lab::{Lab, text},
+    lab::{Lab, ends, text},
 };
 use std::{
     path::Path,
@@ -106,8 +106,7 @@ fn undisturbed(lab: &Lab, product: &str) -> Option<Duration> {
     let room = Room::with_disk(lab)?;
     install(lab, product);
     let start = Instant::now();
-    let output = room.command(&lab.command(&RUN)).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    ends(0, room.command(&lab.command(&RUN)));
     let whole = start.elapsed();
     unmount(room, lab);
     Some(whole)

@@ -6,9 +6,7 @@ use crate::lab::{Lab, text, value};
 fn the_quickstart_needs_nothing_and_ends_with_a_table_of_the_four_workloads() {
     let lab = Lab::new();
     let short = ["--set", "rows=20000", "--set", "slice_seconds=0.2", "--set", "blocks=2"];
-    let output = lab.run(&[&["run"], &short[..]].concat());
-    let (out, err) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(output.status.code(), Some(0), "{out}\n{err}");
+    let (out, err) = lab.ends(0, &[&["run"], &short[..]].concat());
     for word in ["point-query", "range-covered-pk", "update-nonindex", "insert", "rollback", "wal"]
     {
         assert!(out.contains(word), "`{word}` is not in\n{out}");
@@ -39,9 +37,7 @@ configs.mapped = { extends = \"base\", settings = { mmap_size = 1048576, wal_aut
         let seconds = "read_seconds=0.2";
         let arguments = ["run", "mapped.toml", "--counts", "none", "--progress", "plain"];
         let more = ["--set", &design, "--set", seconds];
-        let output = lab.run(&[&arguments[..], &more[..]].concat());
-        let err = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(0), "{err}");
+        let (_, err) = lab.ends(0, &[&arguments[..], &more[..]].concat());
         let told: Vec<&str> = err.lines().filter(|line| line.starts_with("  ")).collect();
         assert_eq!(told.len(), 2, "{design}: {err}");
         let shows = |name: &str, value: &str| {
@@ -57,9 +53,7 @@ fn tables_are_aged_once_by_the_tests_that_change_rows_in_place() {
     let lab = Lab::new();
     let run = ["run", "--counts", "none", "--progress", "plain", "--set", "rows=1000"];
     let more = ["--set", "blocks=2", "--set", "slice_seconds=0.05", "--set", "age=2.5"];
-    let output = lab.run(&[&run[..], &more[..]].concat());
-    let err = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{err}");
+    let (_, err) = lab.ends(0, &[&run[..], &more[..]].concat());
     // Of the four, only `update-nonindex` does.
     for config in ["rollback", "wal"] {
         let told = format!("aged sqlite-bundled.{config} by 2500 operations");

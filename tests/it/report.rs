@@ -59,9 +59,7 @@ fn the_command_in_a_report_has_every_option_that_shaped_the_run() {
 fn the_report_of_a_run_can_be_read_switched_sorted_and_saved_offline() {
     let lab = Lab::new();
     let run = ["run", "--set", "rows=5000", "--set", "slice_seconds=0.1"];
-    let output = lab.run(&[&run[..], &["--set", "blocks=4"]].concat());
-    let err = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{err}");
+    let (_, err) = lab.ends(0, &[&run[..], &["--set", "blocks=4"]].concat());
     assert!(err.contains("the report is dbdyno-results/report.html"), "{err}");
     let out = lab.succeed(&["report", "--out", "r.html", "--cut-bars", "0.5"]);
     assert_eq!(out.trim(), "r.html");
@@ -70,10 +68,7 @@ fn the_report_of_a_run_can_be_read_switched_sorted_and_saved_offline() {
     for words in ["<h1>Is SQLite faster", "journal_mode", "dbdyno run quickstart"] {
         assert!(page.contains(words), "{words}");
     }
-    let Some(program) = browser::program() else {
-        println!("skipped: a browser is needed, such as Debian's package `chromium`");
-        return;
-    };
+    let Some(program) = browser::program() else { return };
 
     let mut browser = Browser::start(program, &lab.path("profile"));
     browser.open(&lab.path("r.html"));
@@ -134,10 +129,7 @@ fn the_report_of_an_insert_benchmark_has_its_tables_and_steps() {
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}", text(&output.stderr));
     let page = std::fs::read_to_string(lab.path("dbdyno-results/report.html")).unwrap();
     assert!(page.len() < 2_000_000, "{}", page.len());
-    let Some(program) = browser::program() else {
-        println!("skipped: a browser is needed, such as Debian's package `chromium`");
-        return;
-    };
+    let Some(program) = browser::program() else { return };
     let mut browser = Browser::start(program, &lab.path("profile"));
     browser.open(&lab.path("dbdyno-results/report.html"));
     let told = told(&mut browser, STEPS);
@@ -197,12 +189,9 @@ fn several_experiments_get_a_page_each_and_the_page_of_the_last_run_stays() {
     lab.succeed(&[&["run", "other.toml"][..], &short].concat());
     let of_other = std::fs::read_to_string(&page).unwrap();
     assert!(of_other.contains("another?") && !of_other.contains("write-ahead"), "{of_other}");
-    let output = lab.run(&["report"]);
-    let err = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{err}");
+    let (index, err) = lab.ends(0, &["report"]);
     assert_eq!(err, "");
     assert_eq!(std::fs::read_to_string(&page).unwrap(), of_other);
-    let index = text(&output.stdout);
     let index = std::fs::read_to_string(lab.path(index.trim())).unwrap();
     assert!(index.contains("quickstart") && index.contains("other"), "{index}");
 }

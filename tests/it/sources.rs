@@ -22,13 +22,6 @@ fn has(program: &str) -> bool {
     has
 }
 
-fn refused(lab: &Lab, arguments: &[&str]) -> String {
-    let output = lab.command(arguments).output().unwrap();
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    said
-}
-
 /// An old release and a tree of the user's, whose library is the same with one function more.
 #[test]
 fn a_release_and_a_tree_of_sqlite_are_compiled_and_measured() {
@@ -87,12 +80,12 @@ fn a_release_and_a_tree_of_sqlite_are_compiled_and_measured() {
          source = {{ git = \"tree\", rev = \"{commit}\" }}\nflags = \"-O1\"\n"
     );
     lab.write("own.toml", &own.replace(&commit, "v0"));
-    let said = refused(&lab, &["plan", "own.toml"]);
+    let said = lab.refuses(&["plan", "own.toml"]);
     assert!(said.contains("has no such revision; name a tag, a branch or a commit"), "{said}");
     lab.write("own.toml", &own);
     let plan = lab.succeed(&["plan", "own.toml"]);
     assert!(plan.contains("sqlite compiled from git ") && plan.contains(&commit[..40]), "{plan}");
-    let said = refused(&lab, &["run", "own.toml", "--counts", "none"]);
+    let said = lab.refuses(&["run", "own.toml", "--counts", "none"]);
     assert!(said.contains("is no SQLite library of 3.20 or later"), "{said}");
     let listed = lab.succeed(&["list", "builds", &commit]);
     assert!(listed.starts_with("sqlite@3.24.9") && listed.contains(", -O1, commit "), "{listed}");
@@ -105,7 +98,7 @@ fn what_cannot_be_compiled_is_refused_in_one_sentence() {
     let lab = Lab::new();
     let check = |own: &str, expected: &str| {
         lab.write("own.toml", &format!("{SHORT}[factors]\n{own}"));
-        let said = refused(&lab, &["plan", "own.toml"]);
+        let said = lab.refuses(&["plan", "own.toml"]);
         assert!(said.contains(expected), "{expected}\n{said}");
         assert_eq!(said.lines().count(), 1, "{said}");
     };
@@ -150,7 +143,7 @@ fn a_build_that_fails_ends_the_run_with_the_end_of_its_log() {
          source = {{ path = \"tree\" }}\n"
     );
     lab.write("own.toml", &own);
-    let said = refused(&lab, &["run", "own.toml", "--counts", "none"]);
+    let said = lab.refuses(&["run", "own.toml", "--counts", "none"]);
     let start = said.find("cannot compile sqlite from path ").unwrap();
     let message = &said[start..];
     assert!(message.contains(": step 1 of 1, `gcc`: exit code 1; the log is `"), "{said}");

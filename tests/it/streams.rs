@@ -2,7 +2,7 @@
 
 use crate::{
     errors::as_nobody,
-    lab::{Lab, text},
+    lab::{Lab, ends, text},
     running::{eventually, send},
 };
 use std::{
@@ -33,9 +33,7 @@ fn a_full_stdout_is_named() {
         &[&["list", "metrics"], &["--help"], &["run", "--help"], &["plan"], &["man"]];
     for arguments in commands {
         let full = File::create("/dev/full").unwrap();
-        let output = lab.command(arguments).stdout(full).output().unwrap();
-        let err = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {err}");
+        let (_, err) = ends(2, lab.command(arguments).stdout(full));
         assert!(err.starts_with("error: cannot write to stdout: No space"), "{arguments:?}: {err}");
     }
 }
@@ -77,10 +75,8 @@ fn a_folder_that_may_not_be_read_is_no_folder_without_results() {
         &["export", "--format", "csv", "--out", "out", "--results", "locked"],
         &["run", "--results", "locked"],
     ] {
-        let Some(mut command) = as_nobody(&lab, arguments) else { return };
-        let output = command.output().unwrap();
-        let err = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {err}");
+        let Some(command) = as_nobody(&lab, arguments) else { return };
+        let (_, err) = ends(2, command);
         let reason = "belongs to user `root`, who does not let others in";
         assert!(err.contains("locked") && err.contains(reason), "{err}");
         assert!(!err.contains("holds no results"), "{err}");
@@ -134,16 +130,13 @@ fn ctrl_c_prints_the_command_that_continues_the_run() {
     // Blocks that count otherwise compare with none of the others.
     let otherwise = command.replace("--counts none", "--counts emulated");
     assert_ne!(otherwise, command);
-    let output = in_shell(&lab, &otherwise).output().unwrap();
-    let err = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{err}");
+    let (_, err) = ends(2, in_shell(&lab, &otherwise));
     assert!(err.contains("was begun with `--counts none`"), "{err}");
     // It is a comparison all the same, and says that it is not whole.
     let shown = lab.succeed(&["compare", "--results", "it's here"]);
     let unfinished = "of 4 blocks complete: it still measures, or `--resume` continues it.";
     assert!(shown.contains(unfinished), "{shown}");
-    let output = in_shell(&lab, command).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    ends(0, in_shell(&lab, command));
     let runs = lab.succeed(&["list", "runs", "--results", "it's here"]);
     assert_eq!(runs.lines().count(), 1, "{runs}");
     assert!(runs.contains("quickstart") && runs.contains("finished  4 of 4 blocks"), "{runs}");
@@ -176,14 +169,11 @@ fn the_command_that_resumes_a_run_without_a_complete_block_works() {
     assert!(!said.contains("] thds:"), "nothing was measured yet: {said}");
     assert!(said.contains("interrupted; no block is complete. "), "{said}");
     let other = ["--set", "rows=40000", "--resume"];
-    let refused = lab.run(&[&arguments[..], &other].concat());
-    let reason = text(&refused.stderr);
-    assert_eq!(refused.status.code(), Some(2), "{reason}");
+    let reason = lab.refuses(&[&arguments[..], &other].concat());
     assert!(reason.contains(" differs in `rows` (50000 there, 40000 here)\n"), "{reason}");
     let command = said.lines().find_map(|line| line.split_once("Continue with: "));
     let command = command.unwrap_or_else(|| panic!("no command: {said}")).1;
-    let output = in_shell(&lab, command).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    ends(0, in_shell(&lab, command));
     let runs = lab.succeed(&["list", "runs"]);
     assert!(runs.lines().count() == 1 && runs.contains("finished  2 of 2 blocks"), "{runs}");
 }
@@ -216,9 +206,7 @@ fn files_of_the_catalog_are_shown_as_they_are() {
         ("suite", "quik", "`quick`"),
         ("schema", "./nowhere.toml", "nowhere.toml"),
     ] {
-        let output = lab.run(&["show", kind, name]);
-        let err = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{err}");
+        let err = lab.refuses(&["show", kind, name]);
         assert!(err.contains(part), "`{part}` is not in: {err}");
     }
 }

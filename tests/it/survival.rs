@@ -138,9 +138,7 @@ fn a_run_is_not_continued_with_another_program() {
     // What a compiler writes anew; the same program would do, its bytes are others.
     lengthen(&program);
     let words = ["run", "survival.toml", "--counts", "none", "--resume"];
-    let output = lab.run(&words);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let said = lab.refuses(&words);
     assert!(said.contains("own/bin/postgres` is another program than in the complete"), "{said}");
     assert!(!said.contains("Continue with"), "{said}");
     // The program that it was: the run ends.
@@ -171,9 +169,7 @@ fn a_library_that_is_replaced_ends_its_run_and_is_not_continued_with() {
     assert_eq!(child.wait().unwrap().code(), Some(2), "{}", stderr(&lab));
     let said = stderr(&lab);
     assert!(said.contains("is another program than at the start of the run"), "{said}");
-    let output = lab.run(&["run", "survival.toml", "--counts", "none", "--resume"]);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let said = lab.refuses(&["run", "survival.toml", "--counts", "none", "--resume"]);
     assert!(said.contains("libown.so` is another program than in the complete"), "{said}");
     std::fs::rename(lab.path("before.so"), &library).unwrap();
     assert!(resume(&lab).contains("point-query"));

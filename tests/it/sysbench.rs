@@ -1,6 +1,6 @@
 //! `run --sysbench-report`: what programs that read sysbench's output read of ours.
 
-use crate::lab::{Lab, text, value};
+use crate::lab::{Lab, value};
 
 const EXPERIMENT: &str = "
 question = \"What does a transaction's end cost?\"
@@ -32,9 +32,7 @@ fn field(report: &str, pattern: &str, field: usize) -> f64 {
 fn the_report_of_a_run_is_read_as_that_of_sysbench() {
     let lab = Lab::with_small_logs();
     lab.write("mine.toml", EXPERIMENT);
-    let output = lab.run(&["run", "mine.toml", "--counts", "none", "--sysbench-report"]);
-    let (out, err) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(output.status.code(), Some(0), "{out}\n{err}");
+    let out = lab.succeed(&["run", "mine.toml", "--counts", "none", "--sysbench-report"]);
     let comparison = lab.comparison();
     // The table comes after the last report.
     let parts = out.split("dbdyno ").filter(|part| part.contains("SQL statistics:"));

@@ -1,6 +1,6 @@
 //! A run compared with an earlier one of the same experiment.
 
-use crate::lab::{Lab, has_blocks, lengthen, text, value};
+use crate::lab::{Lab, has_blocks, lengthen, value};
 
 fn experiment(rows: u32, workload: &str) -> String {
     format!(
@@ -84,9 +84,7 @@ fn a_run_is_compared_with_an_earlier_one() {
     assert!(json.contains(said), "{json}");
 
     let refused = |words: &[&str], reason: &str| {
-        let output = lab.run(words);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{words:?} {said}");
+        let said = lab.refuses(words);
         assert!(said.contains(reason), "{words:?} {said}");
     };
     refused(&["compare", first, larger], "2000 rows");

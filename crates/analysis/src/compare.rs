@@ -70,11 +70,10 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
         looks: design.looks.clone(),
         margins: design.margins.clone(),
         phases: results,
-        is_imported: false,
-        is_unfinished: false,
         conditions,
         bank: noise.map(|noise| noise.source.clone()),
         warnings,
+        ..Comparison::default()
     }
 }
 
@@ -98,19 +97,21 @@ pub fn conclude(phases: &mut [PhaseResult], looks: &[u32], noise: Option<&Noise>
     decide(phases, looks);
 }
 
+/// What was measured, then what failed.
+fn all(observations: &Observations) -> impl Iterator<Item = &Measurement> {
+    let failed = observations.failures.iter().map(|failure| &failure.at);
+    observations.measurements.iter().chain(failed)
+}
+
 fn runs(observations: &Observations) -> Vec<String> {
-    let measured = observations.measurements.iter().map(|measurement| &measurement.run);
-    let failed = observations.failures.iter().map(|failure| &failure.run);
-    let runs: BTreeSet<&Name> = measured.chain(failed).collect();
+    let runs: BTreeSet<&Name> = all(observations).map(|one| &one.run).collect();
     runs.into_iter().map(Name::to_string).collect()
 }
 
 /// The design's subjects, then any that only the records know, against the first base.
 fn subjects(observations: &Observations, design: &Design) -> Vec<(String, Option<String>)> {
     let mut subjects = design.subjects.clone();
-    let measured = observations.measurements.iter().map(|measurement| &measurement.subject);
-    let failed = observations.failures.iter().map(|failure| &failure.subject);
-    let found: BTreeSet<&Name> = measured.chain(failed).collect();
+    let found: BTreeSet<&Name> = all(observations).map(|one| &one.subject).collect();
     let known: BTreeSet<&str> = design.subjects.iter().map(|(label, _)| label.as_str()).collect();
     let others = found.into_iter().filter(|label| !known.contains(label.as_str()));
     let mut others: Vec<&Name> = others.collect();
@@ -123,7 +124,7 @@ fn subjects(observations: &Observations, design: &Design) -> Vec<(String, Option
 /// The phases in the suite's order, without cells.
 fn phases(observations: &Observations) -> Vec<PhaseResult> {
     let mut phases: BTreeMap<(u32, &str), PhaseResult> = BTreeMap::new();
-    for m in &observations.measurements {
+    for m in all(observations) {
         phases.entry((m.position, &m.phase)).or_insert_with(|| PhaseResult {
             phase: m.phase.to_string(),
             workload: m.workload.to_string(),
@@ -131,17 +132,6 @@ fn phases(observations: &Observations) -> Vec<PhaseResult> {
             position: m.position,
             range: m.range,
             clients: m.clients,
-            cells: Vec::new(),
-        });
-    }
-    for f in &observations.failures {
-        phases.entry((f.position, &f.phase)).or_insert_with(|| PhaseResult {
-            phase: f.phase.to_string(),
-            workload: f.workload.to_string(),
-            group: f.group.to_string(),
-            position: f.position,
-            range: f.range,
-            clients: f.clients,
             cells: Vec::new(),
         });
     }
@@ -153,7 +143,7 @@ fn phases(observations: &Observations) -> Vec<PhaseResult> {
 fn first_failures(failures: &[Failure]) -> BTreeMap<(&str, &str), &Failure> {
     let mut first = BTreeMap::new();
     for failure in failures {
-        first.entry((failure.phase.as_str(), failure.subject.as_str())).or_insert(failure);
+        first.entry((failure.at.phase.as_str(), failure.at.subject.as_str())).or_insert(failure);
     }
     first
 }
@@ -213,7 +203,7 @@ impl<'a> Source<'a> {
 
     fn factors(&self, phase: &str, subject: &str) -> Arc<Levels> {
         if let Some(failure) = self.failures.get(&(phase, subject)) {
-            return Arc::clone(&failure.levels);
+            return Arc::clone(&failure.at.levels);
         }
         self.cells.levels(phase, subject).cloned().unwrap_or_default()
     }

@@ -15,7 +15,7 @@ use std::{collections::BTreeSet, sync::Arc};
 pub const APART: &str = "apart";
 
 /// What one experiment found.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Comparison {
     /// Experiment name.
     pub experiment: String,

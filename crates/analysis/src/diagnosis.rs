@@ -65,10 +65,10 @@ fn moved(cell: &Cell) -> bool {
 fn diagnosis(phase: &PhaseResult, cell: &Cell) -> Option<Diagnosis> {
     let evidence = Evidence::of(phase, cell)?;
     let (mut findings, mut ruled_out) = (Vec::new(), Vec::new());
-    for rule in RULES.iter().filter(|rule| rule.explains(cell.metric.kind)) {
-        match rule.finding(&evidence) {
+    for rule in RULES.iter().filter(|rule| (rule.explains)(cell.metric.kind)) {
+        match (rule.finding)(&evidence) {
             Some(finding) => findings.push(finding),
-            None => ruled_out.extend(rule.ruled_out(&evidence)),
+            None => ruled_out.extend((rule.ruled_out)(&evidence)),
         }
     }
     findings.sort_by_key(rank);

@@ -325,14 +325,12 @@ mod tests {
         let functions: Vec<Function> = functions.iter().map(function).collect();
         Side {
             subject: "s".to_owned(),
-            server_version: String::new(),
-            warm_up: WarmUp { operations: 0, batches: Vec::new(), steady: true },
+            warm_up: WarmUp { steady: true, ..WarmUp::default() },
             operations,
             cost: functions.iter().map(|function| function.cost).sum(),
-            samples: 0,
-            unplaced: 0,
             functions,
             areas: vec![area("search", &["btr_*"]), area("optimizer", &["JOIN::*", "*_cost"])],
+            ..Side::default()
         }
     }
 

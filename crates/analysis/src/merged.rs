@@ -137,15 +137,10 @@ mod tests {
             Function { caller, name, cost: *cost, calls: 1 }
         };
         Side {
-            subject: String::new(),
-            server_version: String::new(),
-            warm_up: WarmUp { operations: 0, batches: Vec::new(), steady: true },
+            warm_up: WarmUp { steady: true, ..WarmUp::default() },
             operations: 10,
-            cost: 0,
-            samples: 0,
-            unplaced: 0,
             functions: functions.iter().map(function).collect(),
-            areas: Vec::new(),
+            ..Side::default()
         }
     }
 

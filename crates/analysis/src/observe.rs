@@ -16,7 +16,6 @@ use crate::{
     warning::{Location, Warnings},
 };
 use model::{
-    Levels,
     mark::{self, Mark},
     measurement::Measurement,
     record::{SliceRecord, SliceState},
@@ -82,9 +81,9 @@ impl Observations {
         others.for_each(|one| one.round += beyond);
         let mut both = self.and(other);
         let run = Name::from(run);
-        let all = both.measurements.iter_mut().chain(&mut both.spare);
+        let failed = both.failures.iter_mut().map(|failure| &mut failure.at);
+        let all = both.measurements.iter_mut().chain(&mut both.spare).chain(failed);
         all.for_each(|one| one.run = run.clone());
-        both.failures.iter_mut().for_each(|one| one.run = run.clone());
         both
     }
 
@@ -104,30 +103,8 @@ impl Observations {
 /// A slice that broke: it has no values, and its cell shows none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Failure {
-    /// Experiment name.
-    pub experiment: Name,
-    /// Run, by its identifier.
-    pub run: Name,
-    /// Label of the subject.
-    pub subject: Name,
-    /// Phase of the plan.
-    pub phase: Name,
-    /// Workload of the phase.
-    pub workload: Name,
-    /// Report group of the phase.
-    pub group: Name,
-    /// Position of the phase in the suite.
-    pub position: u32,
-    /// Published range, if any.
-    pub range: Option<u64>,
-    /// Connections.
-    pub clients: u32,
-    /// Every factor's level.
-    pub levels: Arc<Levels>,
-    /// Block.
-    pub block: u32,
-    /// Round in the block.
-    pub round: u32,
+    /// Where: a measurement without metric and value.
+    pub at: Measurement,
     /// Why; for a dead server, the last lines of its log.
     pub reason: String,
 }
@@ -144,7 +121,7 @@ impl Observations {
     pub fn failed_cells(&self) -> Vec<&Failure> {
         let mut seen = BTreeSet::new();
         let mut found: Vec<&Failure> = self.failures.iter().collect();
-        found.retain(|failure| seen.insert((&failure.phase, &failure.subject)));
+        found.retain(|failure| seen.insert((&failure.at.phase, &failure.at.subject)));
         found
     }
 
@@ -156,7 +133,7 @@ impl Observations {
     /// The values of cells in which nothing failed: those that may be shown. What is left of a cell
     /// in which a block failed is no value of that cell.
     pub fn sound_measurements(self) -> Vec<Measurement> {
-        let failed = self.failures.iter().map(|f| (f.phase.as_str(), f.subject.as_str()));
+        let failed = self.failures.iter().map(|f| (f.at.phase.as_str(), f.at.subject.as_str()));
         let failed: BTreeSet<(&str, &str)> = failed.collect();
         let sound = |m: &Measurement| !failed.contains(&(m.phase.as_str(), m.subject.as_str()));
         let block = |m: &Measurement| {
@@ -210,7 +187,7 @@ pub fn observe<'a>(
                     found.warnings.add(place(slice), &text, 1);
                 }
             }
-            (_, Some(reason), _) => found.failures.push(failure(&input, reason)),
+            (_, Some(reason), _) => found.failures.push(Failure { at: keys(&input), reason }),
             (_, None, Some(used)) => {
                 let missed = missed_rules(slice, &facts);
                 let (counts, others) = counted(measure(&input, &facts, &missed));
@@ -297,49 +274,10 @@ fn counted(all: Vec<Measurement>) -> (Vec<Measurement>, Vec<Measurement>) {
     all.into_iter().partition(is_count)
 }
 
-fn measure(input: &Input<'_>, facts: &PhaseFacts, missed: &[ServiceLevel]) -> Vec<Measurement> {
+/// What identifies the values of a slice, without any.
+fn keys(input: &Input<'_>) -> Measurement {
     let slice = input.slice;
-    let told = marks(slice).into_iter().map(|text| Mark::Note(text.into()));
-    let marks: Vec<Mark> = told.chain(mark_of(missed)).collect();
-    let levels = Arc::new(slice.levels.clone());
-    let of_metric = |(metric, value): (&'static str, f64)| {
-        let piece = || Some(derive::piece(crate::metric(metric)?, slice, facts));
-        let piece = if facts.has_pieces { piece() } else { None };
-        Measurement {
-            experiment: input.experiment.into(),
-            run: input.run.into(),
-            subject: Name::from(&slice.subject),
-            phase: Name::from(&slice.phase),
-            workload: Name::from(&slice.workload),
-            group: Name::from(&slice.group),
-            position: slice.position,
-            range: slice.range,
-            clients: slice.clients,
-            levels: Arc::clone(&levels),
-            block: slice.block,
-            round: slice.round,
-            metric: metric.into(),
-            value,
-            state: slice.state,
-            marks: marks.clone(),
-            piece,
-        }
-    };
-    derive(slice, facts).into_iter().map(of_metric).collect()
-}
-
-/// The rules that a slice missed with its set rate.
-fn missed_rules(slice: &SliceRecord, facts: &PhaseFacts) -> Vec<ServiceLevel> {
-    let Some(work) = &slice.work else { return Vec::new() };
-    let paced = facts.roles.as_ref().and_then(|roles| roles.paced(work));
-    let levels = paced.iter().flat_map(|paced| RULES.iter().map(|rule| rule.judge(paced)));
-    let of_rows = levels.filter(|level| level.outcome == Outcome::Missed);
-    of_rows.chain(rate::missed(work, facts.roles.as_ref())).collect()
-}
-
-fn failure(input: &Input<'_>, reason: String) -> Failure {
-    let slice = input.slice;
-    Failure {
+    Measurement {
         experiment: input.experiment.into(),
         run: input.run.into(),
         subject: Name::from(&slice.subject),
@@ -352,8 +290,31 @@ fn failure(input: &Input<'_>, reason: String) -> Failure {
         levels: Arc::new(slice.levels.clone()),
         block: slice.block,
         round: slice.round,
-        reason,
+        state: slice.state,
+        ..Measurement::default()
     }
+}
+
+fn measure(input: &Input<'_>, facts: &PhaseFacts, missed: &[ServiceLevel]) -> Vec<Measurement> {
+    let slice = input.slice;
+    let told = marks(slice).into_iter().map(|text| Mark::Note(text.into()));
+    let marks: Vec<Mark> = told.chain(mark_of(missed)).collect();
+    let keys = keys(input);
+    let of_metric = |(metric, value): (&'static str, f64)| {
+        let piece = || Some(derive::piece(crate::metric(metric)?, slice, facts));
+        let piece = if facts.has_pieces { piece() } else { None };
+        Measurement { metric: metric.into(), value, marks: marks.clone(), piece, ..keys.clone() }
+    };
+    derive(slice, facts).into_iter().map(of_metric).collect()
+}
+
+/// The rules that a slice missed with its set rate.
+fn missed_rules(slice: &SliceRecord, facts: &PhaseFacts) -> Vec<ServiceLevel> {
+    let Some(work) = &slice.work else { return Vec::new() };
+    let paced = facts.roles.as_ref().and_then(|roles| roles.paced(work));
+    let levels = paced.iter().flat_map(|paced| RULES.iter().map(|rule| (rule.judge)(paced)));
+    let of_rows = levels.filter(|level| level.outcome == Outcome::Missed);
+    of_rows.chain(rate::missed(work, facts.roles.as_ref())).collect()
 }
 
 /// The first line: reasons may quote logs.

@@ -135,8 +135,8 @@ fn blocks(phase: &PhaseResult, subject: &str, target_per_second: f64) -> Vec<(us
 
 /// What every rule says of the blocks: the worst, with the block where there are several.
 fn levels(blocks: &[(usize, PacedWork)]) -> Vec<ServiceLevel> {
-    let of = |rule: &&dyn Rule| {
-        let levels = blocks.iter().map(|(_, work)| rule.judge(work)).collect();
+    let of = |rule: &Rule| {
+        let levels = blocks.iter().map(|(_, work)| (rule.judge)(work)).collect();
         let (worst, mut level) = ServiceLevel::worst(levels)?;
         if let ([_, _, ..], Some((number, _))) = (blocks, blocks.get(worst)) {
             level.block = Some(*number);

@@ -218,13 +218,10 @@ mod tests {
         let check = |roles: Vec<Role>, expected: f64| {
             let script = Script {
                 workload: "w".into(),
-                source: String::new(),
                 schema: "s".into(),
                 counts: Counts::Rows,
                 roles,
-                deviations: Vec::new(),
-                coded: None,
-                lua: None,
+                ..Script::default()
             };
             assert_eq!(RoleFacts::of(&script).unwrap().target_per_second, expected);
         };

@@ -34,18 +34,9 @@ pub(crate) fn phase(name: &str) -> PhaseResult {
 pub(crate) fn comparison(phases: Vec<PhaseResult>) -> Comparison {
     Comparison {
         experiment: "e".to_owned(),
-        runs: Vec::new(),
-        question: String::new(),
-        suite: String::new(),
         bases: vec!["old".to_owned()],
         subjects: vec!["old".to_owned(), "new".to_owned()],
-        looks: Vec::new(),
-        margins: Default::default(),
         phases,
-        is_imported: false,
-        is_unfinished: false,
-        conditions: Vec::new(),
-        bank: None,
-        warnings: Vec::new(),
+        ..Comparison::default()
     }
 }

@@ -82,7 +82,7 @@ fn fetch(
     let package =
         Package { registry: "debian", names: vec![known.package.to_owned()], at: SUITE.to_owned() };
     let fetched = site.fetch(&package, places).and_then(|(files, _)| {
-        registry::of(&package)?.unpack(&package, &files, &site.destination())?;
+        (registry::of(&package)?.unpack)(&package, &files, &site.destination())?;
         site.settle(folder)
     });
     site.sweep();

@@ -242,11 +242,7 @@ mod tests {
     use model::subject::{Build, Config, Setting};
 
     fn subject(server: &str, settings: &[(&str, &str)], session: &[&str]) -> Subject {
-        let setting = |(name, value): &(&str, &str)| Setting {
-            name: (*name).to_owned(),
-            value: (*value).to_owned(),
-            ..Setting::default()
-        };
+        let setting = |(name, value): &(&str, &str)| Setting::of(*name, *value);
         Subject {
             label: server.to_owned(),
             build: Build::of(server, "9"),

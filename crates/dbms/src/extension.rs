@@ -104,7 +104,7 @@ impl Extension {
         let fetched = site.fetch(&package, places).and_then(|(files, downloads)| {
             downloads.iter().try_for_each(|file| self.check(file))?;
             let to = site.destination();
-            registry::of(&package)?.unpack(&package, &files, &to)?;
+            (registry::of(&package)?.unpack)(&package, &files, &to)?;
             self.keep_own(to.folder)?;
             site.settle(folder)
         });
@@ -150,10 +150,8 @@ impl Extension {
 
     fn settings(&self, folder: &Path) -> Vec<Setting> {
         let found = |name: &str, value: String| Setting {
-            name: name.to_owned(),
-            value,
             reason: format!("the tables need {} {}", self.title, self.version),
-            ..Setting::default()
+            ..Setting::of(name, value)
         };
         let path = folder.display();
         vec![

@@ -55,7 +55,7 @@ pub fn install_while(
     let build = site.fetch(package, places).and_then(|(files, downloads)| {
         wanted.check(&downloads, places)?;
         (watch.progress)(&format!("unpacking {}@{}", resolved.server, resolved.version));
-        registry::of(package)?.unpack(package, &files, &site.destination())?;
+        (registry::of(package)?.unpack)(package, &files, &site.destination())?;
         product.arrange(&site.partial)?;
         wanted.remember(package, &downloads, places)?;
         site.complete(product, places, package.origin(), downloads)
@@ -181,7 +181,7 @@ impl Site {
         places: &Places,
     ) -> Result<(Vec<PathBuf>, Vec<Download>)> {
         self.clear(places)?;
-        let files = registry::of(package)?.fetch(package, places, &self.destination())?;
+        let files = (registry::of(package)?.fetch)(package, places, &self.destination())?;
         let download = |path: &PathBuf| {
             let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             Ok(Download { file, sha256: archive::sha256(path)? })

@@ -1,6 +1,7 @@
 //! A build on this host.
 
-use std::path::PathBuf;
+use crate::{Error, Result};
+use std::path::{Path, PathBuf};
 
 /// A build that can be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +34,16 @@ pub struct Program {
 }
 
 impl Program {
+    /// The program at a place in a base folder, which needs nothing else to be executed.
+    pub(crate) fn at(server: &str, basedir: &Path, place: &str) -> Result<Self> {
+        let binary = basedir.join(place);
+        if !binary.is_file() {
+            let (server, folder) = (server.to_owned(), basedir.to_owned());
+            return Err(Error::NoBuild { server, folder, missing: place.to_owned() });
+        }
+        Ok(Self { binary, loader: Vec::new(), environment: Vec::new() })
+    }
+
     /// Arguments of a command that executes the program.
     pub(crate) fn command(&self) -> Vec<String> {
         let mut words = self.loader.clone();

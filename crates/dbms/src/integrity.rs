@@ -141,9 +141,8 @@ mod tests {
             version: "9".to_owned(),
             origin: "npm".to_owned(),
             binary_sha256: archive::sha256(&binary).unwrap(),
-            downloads: Vec::new(),
             files: code_files(folder).unwrap(),
-            compiled: None,
+            ..Manifest::default()
         };
         manifest.write(folder).unwrap();
         Installed {

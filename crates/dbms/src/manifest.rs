@@ -7,7 +7,7 @@ use std::path::Path;
 const MANIFEST: &str = "dbdyno-build.toml";
 
 /// What is recorded beside an installed build.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Manifest {
     pub(crate) server: String,

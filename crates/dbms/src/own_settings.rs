@@ -67,15 +67,7 @@ mod tests {
         let config = Config {
             name: "mine".to_owned(),
             transport,
-            settings: vec![Setting {
-                name: setting.to_owned(),
-                value: "1".to_owned(),
-                reason: String::new(),
-                optional: false,
-                secret: false,
-                before: Vec::new(),
-                follows: None,
-            }],
+            settings: vec![Setting::of(setting, "1")],
             ..Config::default()
         };
         check_settings(server, &config).map_err(|error| error.to_string())

@@ -302,8 +302,7 @@ mod tests {
                 file: "binaries-11.22.1.jar".to_owned(),
                 sha256: "aa".to_owned(),
             }],
-            files: Vec::new(),
-            compiled: None,
+            ..Manifest::default()
         };
         // A script in the place of the program.
         let binary = folder.path().join("postgres");
@@ -336,10 +335,8 @@ mod tests {
                 server: "mysql".to_owned(),
                 version: version.to_owned(),
                 origin: "import: x.tar.xz".to_owned(),
-                binary_sha256: String::new(),
-                downloads: Vec::new(),
-                files: Vec::new(),
                 compiled,
+                ..Manifest::default()
             };
             manifest.write(&folder).unwrap();
         };
@@ -359,8 +356,6 @@ mod tests {
             version: "18.6".to_owned(),
             origin: "git: /src/postgres REL_18_6".to_owned(),
             binary_sha256: "00".to_owned(),
-            downloads: Vec::new(),
-            files: Vec::new(),
             compiled: Some(Compiled {
                 key: "0a0b".to_owned(),
                 tree: "git-tree:12".to_owned(),
@@ -369,6 +364,7 @@ mod tests {
                 options: "-O2".to_owned(),
                 compiler: "gcc (Debian 12.2.0-14) 12.2.0".to_owned(),
             }),
+            ..Manifest::default()
         };
         let told = |manifest: &Manifest| {
             let reported = Levels::from([("CFLAGS".to_owned(), "-O2 -Wall".to_owned())]);

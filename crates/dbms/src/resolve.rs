@@ -146,7 +146,8 @@ fn from_release(
     let version = match release.moves {
         Moves::Never => release.version.clone(),
         Moves::Always => {
-            upstream(&registry::of(&release.package)?.lookup(&release.package, places)?).to_owned()
+            upstream(&(registry::of(&release.package)?.lookup)(&release.package, places)?)
+                .to_owned()
         }
     };
     if !fits(&version, &build.version) {
@@ -167,7 +168,7 @@ fn lookup_other(product: &dyn Dbms, build: &Build, places: &Places) -> Result<Re
     for release in product.releases() {
         let near = major(&release.version) == major(&build.version);
         if release.moves == Moves::Always && near {
-            let found = registry::of(&release.package)?.lookup(&release.package, places)?;
+            let found = (registry::of(&release.package)?.lookup)(&release.package, places)?;
             if fits(upstream(&found), &build.version) {
                 return from_release(product, build, &release, places);
             }
@@ -233,10 +234,7 @@ mod tests {
                 server: "mysql".to_owned(),
                 version: version.to_owned(),
                 origin,
-                binary_sha256: String::new(),
-                downloads: Vec::new(),
-                files: Vec::new(),
-                compiled: None,
+                ..Manifest::default()
             };
             manifest.write(&folder).unwrap();
         };

@@ -44,13 +44,8 @@ mod tests {
     fn older_servers_take_the_value_of_the_first_version_above_them() {
         let pair = |version: &str, value: &str| (version.to_owned(), value.to_owned());
         let setting = Setting {
-            name: "x".to_owned(),
-            value: "new".to_owned(),
-            reason: String::new(),
-            optional: false,
-            secret: false,
             before: vec![pair("10.2", "oldest"), pair("10.11", "old")],
-            follows: None,
+            ..Setting::of("x", "new")
         };
         let check = |version, expected| assert_eq!(setting_value(&setting, version), expected);
         check("10.1.8", "oldest");

@@ -26,7 +26,7 @@ pub use roles::{Part, Roles};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// What one role of a workload executes, shared by its connections.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Program {
     /// Name of the workload.
     pub name: String,
@@ -110,7 +110,7 @@ impl Span {
 }
 
 /// One operation.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Op {
     /// Name of its histogram.
     pub name: String,

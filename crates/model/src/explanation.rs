@@ -43,7 +43,7 @@ impl Explanation {
 }
 
 /// What one subject did.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Side {
     /// Label of the subject.
     pub subject: String,
@@ -68,7 +68,7 @@ pub struct Side {
 }
 
 /// Operations before the count, in batches of which each is twice as long as the one before.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct WarmUp {
     /// All operations.
     pub operations: u64,

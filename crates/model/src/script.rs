@@ -313,7 +313,7 @@ pub struct Draw {
 }
 
 /// One SQL statement and its arguments.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Statement {
     /// SQL with `?` per argument, `{table}` for the drawn table, and `{list}` where `args` says so.
     pub sql: String,
@@ -376,28 +376,7 @@ pub struct Statement {
 impl Statement {
     /// A text without arguments, of which nothing is expected.
     pub fn plain(sql: &str) -> Self {
-        Self {
-            sql: sql.to_owned(),
-            sql_for: BTreeMap::new(),
-            args: Vec::new(),
-            rows_per_statement: None,
-            repeat: 1,
-            in_turn: false,
-            draws: Vec::new(),
-            row_draws: Vec::new(),
-            table: TableChoice::Fresh,
-            class: Class::Other,
-            effect: Effect::Other,
-            mode: Mode::Text,
-            mode_for: BTreeMap::new(),
-            expect: Expect::default(),
-            capture: None,
-            every: None,
-            untimed: false,
-            advance: None,
-            index: Vec::new(),
-            line: None,
-        }
+        Self { sql: sql.to_owned(), repeat: 1, ..Self::default() }
     }
 
     /// Its SQL in a dialect: its own, or the common one; none if the dialect has neither.
@@ -428,7 +407,7 @@ impl Statement {
 }
 
 /// What a statement does to the tables, by its verb.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
     /// Returns rows.
@@ -442,6 +421,7 @@ pub enum Effect {
     /// Takes rows away.
     Delete,
     /// Anything else.
+    #[default]
     Other,
 }
 

@@ -24,7 +24,7 @@ pub struct Subject {
 }
 
 /// A server build.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Build {
     /// Product: a name of the table of server products (`mysql`, `mariadb`, `postgres`, `sqlite`).
     pub server: String,
@@ -59,16 +59,7 @@ impl Build {
 
     /// A build that is named by product and version only.
     pub fn of(server: &str, version: &str) -> Self {
-        Self {
-            server: server.to_owned(),
-            version: version.to_owned(),
-            basedir: None,
-            attach: None,
-            compilation: Compilation::default(),
-            prefix: Vec::new(),
-            environment: Vec::new(),
-            memory: None,
-        }
+        Self { server: server.to_owned(), version: version.to_owned(), ..Self::default() }
     }
 }
 
@@ -166,6 +157,11 @@ pub struct Setting {
 }
 
 impl Setting {
+    /// A setting that every server must know, without a reason.
+    pub fn of(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { name: name.into(), value: value.into(), ..Self::default() }
+    }
+
     /// Whether its value is not shown.
     pub fn is_secret(&self) -> bool {
         self.secret || secret::is_secret_name(&self.name)
@@ -283,13 +279,9 @@ mod tests {
     #[test]
     fn secrets_are_not_written() {
         let setting = |name: &str, secret| Setting {
-            name: name.to_owned(),
-            value: "hunter2".to_owned(),
-            reason: String::new(),
-            optional: false,
             secret,
             before: vec![("8.0".to_owned(), "hunter2".to_owned())],
-            follows: None,
+            ..Setting::of(name, "hunter2")
         };
         let config = Config {
             name: "c".to_owned(),

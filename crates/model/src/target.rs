@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// Where a server listens and how to enter.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// Wire protocol: a name of the load engine's table (`mysql`, `postgres`, `sqlite`, `null`).
     pub protocol: String,
@@ -76,17 +76,7 @@ pub struct Encryption {
 impl Target {
     /// What listens at an address, and asks for no name and no database.
     pub fn of(protocol: &str, endpoint: Endpoint) -> Self {
-        Self {
-            protocol: protocol.to_owned(),
-            endpoint,
-            user: String::new(),
-            password: Secret::default(),
-            database: String::new(),
-            library: None,
-            initial_sql: Vec::new(),
-            extension: None,
-            tls: None,
-        }
+        Self { protocol: protocol.to_owned(), endpoint, ..Self::default() }
     }
 
     /// No server at all: the null client, by which the load engine measures itself.
@@ -96,7 +86,7 @@ impl Target {
 }
 
 /// An address.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Endpoint {
     /// UNIX socket (for Postgres: the socket file itself).
@@ -113,5 +103,6 @@ pub enum Endpoint {
     /// Database file of an embedded engine.
     File(PathBuf),
     /// No server at all: the null client.
+    #[default]
     Nowhere,
 }

@@ -56,10 +56,11 @@ pub enum Check {
 }
 
 /// How a statement chooses among the copies of a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TableChoice {
     /// Uniform, drawn for this statement (once for all its repeats).
+    #[default]
     Fresh,
     /// The table of the statement before it.
     Same,
@@ -68,7 +69,7 @@ pub enum TableChoice {
 }
 
 /// Class of a statement in the published counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
     /// Returns a result set.
@@ -76,15 +77,17 @@ pub enum Class {
     /// Changes rows; counted as other where it changed none, as sysbench does.
     Write,
     /// Everything else.
+    #[default]
     Other,
 }
 
 /// How a statement travels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Prepared once per connection and table.
     Prepared,
     /// Sent as text with literals.
+    #[default]
     Text,
 }

@@ -86,16 +86,11 @@ mod tests {
     fn a_setting_follows_the_connections_and_keeps_its_least() {
         let check = |connections, only_above, expected: Option<&str>| {
             let setting = Setting {
-                name: "max_connections".to_owned(),
-                value: "400".to_owned(),
-                reason: String::new(),
-                optional: false,
-                secret: false,
-                before: Vec::new(),
                 follows: Some(Follows {
                     at_least: Expression::new("2 * connections + 16"),
                     only_above,
                 }),
+                ..Setting::of("max_connections", "400")
             };
             let sizes = Sizes { connections, tables: 1, data_bytes: 0 };
             let found = raised(setting, &sizes.parameters()).unwrap();

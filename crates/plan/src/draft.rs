@@ -269,14 +269,8 @@ fn suite(layers: &Layers, catalog: &Catalog) -> Result<Suite, Error> {
             catalog.suite(suite).map_err(|error| error.at(layers.place(&["suite"])))
         }
         (None, Some(workloads)) if !workloads.is_empty() => Ok(Suite {
-            name: String::new(),
-            help: String::new(),
-            order: SuiteOrder::ReadsFirst,
-            tables: None,
-            parameters: Vec::new(),
-            options: BTreeMap::new(),
-            presets: BTreeMap::new(),
             phases: workloads.iter().map(|workload| listed(workload)).collect(),
+            ..Suite::default()
         }),
         (Some(_), Some(_)) => Err(Error::Invalid {
             place: layers.place(&["workloads"]),
@@ -295,19 +289,7 @@ fn listed(workload: &str) -> SuitePhase {
     SuitePhase {
         name: name_of(workload).to_owned(),
         workload: workload.to_owned(),
-        range: None,
-        kind: PhaseKind::Measure,
-        length: None,
-        seconds: None,
-        floor_seconds: None,
-        ceiling_seconds: None,
-        servers: Vec::new(),
-        group: None,
-        clients: None,
-        parameters: BTreeMap::new(),
-        options: BTreeMap::new(),
-        arrival: None,
-        mode: None,
+        ..SuitePhase::default()
     }
 }
 

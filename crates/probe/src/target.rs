@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// The processes, tasks and files that one meter looks at. It must be idle or frozen while a meter
 /// opens.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Target {
     /// `/proc`; another folder in tests.
     pub proc_root: PathBuf,
@@ -28,11 +28,8 @@ impl Target {
     pub fn new(data_folder: &Path) -> Self {
         Self {
             proc_root: PathBuf::from("/proc"),
-            server_pids: Vec::new(),
-            foreground: Vec::new(),
-            client_pids: Vec::new(),
             data_folder: data_folder.to_path_buf(),
-            data_folder_of: None,
+            ..Self::default()
         }
     }
 }

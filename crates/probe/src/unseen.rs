@@ -8,7 +8,7 @@ use std::{
 };
 
 /// What one family of processes used unseen.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Unseen {
     proc_root: PathBuf,
     living: BTreeSet<u32>,
@@ -43,13 +43,7 @@ const ROUNDING: u64 = 5;
 
 impl Unseen {
     pub(crate) fn new(proc_root: &Path) -> Self {
-        Self {
-            proc_root: proc_root.to_path_buf(),
-            living: BTreeSet::new(),
-            kept_ns: None,
-            total_ns: 0,
-            threads: BTreeMap::new(),
-        }
+        Self { proc_root: proc_root.to_path_buf(), ..Self::default() }
     }
 
     /// Looks at the processes and returns what was used unseen since the first look, ns. `seen_ns`

@@ -276,18 +276,15 @@ fn chart(trend: &Trend, history: &History) -> Lines {
         trend.points.iter().map(|point| (point.session as f64, point.value)).collect();
     let names = history.sessions.iter().map(|session| words::date(session.started_us)).collect();
     let variant = if trend.variant.is_empty() { "" } else { ", " };
-    let line = |name: &str, class: &str, segments| Line {
-        name: name.to_owned(),
-        class: class.to_owned(),
-        segments,
-        peak: None,
-    };
     Lines {
         title: format!("{}{variant}{}", trend.phase, trend.variant),
         description: described(trend),
         x: Axis { title: String::new(), scale: Scale::Names, names },
         y: Axis { title: titled(trend), scale: Scale::Near, names: Vec::new() },
-        lines: vec![line("value", "s0", vec![points]), line("level", "base", levels(trend))],
+        lines: vec![
+            Line::new("value", "s0", vec![points]),
+            Line::new("level", "base", levels(trend)),
+        ],
         milestones: milestones(trend, history),
     }
 }

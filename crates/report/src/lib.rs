@@ -208,7 +208,7 @@ pub fn render_insert_benchmark(
         return Err(Error::NoTables { format: format.name, able });
     }
     let Some(style) = analysis::style::find(style) else {
-        let known = quoted(analysis::style::STYLES.iter().map(|style| style.name()));
+        let known = quoted(analysis::style::STYLES.iter().map(|style| style.name));
         return Err(Error::UnknownStyle { name: style.to_owned(), known });
     };
     Ok(Rendered::of(report, format, &page::insert_benchmark(report, style)))

@@ -26,22 +26,22 @@ impl Summary {
 pub(crate) fn tables(
     comparison: &Comparison,
     columns: &[PhaseColumn],
-    style: &dyn Style,
+    style: &Style,
 ) -> Vec<Summary> {
-    let [absolute, relative, inserts] = style.legends();
+    let [absolute, relative, inserts] = style.legends;
     let all: Vec<&PhaseColumn> = columns.iter().collect();
     let cells = |show: &dyn Fn(&PhaseColumn) -> Vec<Shown>, columns: &[&PhaseColumn]| {
         columns.iter().map(|column| show(column)).collect::<Vec<_>>()
     };
-    let rates = table(comparison, &all, &cells(&|column| style.absolute(column), &all));
-    let shown_ratios = cells(&|column| style.relative(column), &all);
+    let rates = table(comparison, &all, &cells(&style.absolute, &all));
+    let shown_ratios = cells(&style.relative, &all);
     let mut ratios = Summary::new(RELATIVE, table(comparison, &all, &shown_ratios), relative);
-    if style.has_verdicts() {
+    if style.has_verdicts {
         ratios.legend.extend(trust::all(comparison));
     }
     let paced: Vec<&PhaseColumn> =
         columns.iter().filter(|column| column.target_per_second.is_some()).collect();
-    let shown = cells(&|column| style.inserts(column), &paced);
+    let shown = cells(&style.inserts, &paced);
     let mut beside = table(comparison, &paced, &shown);
     let targets =
         paced.iter().map(|column| column.target_per_second.map_or(TableCell::Missing, count));

@@ -37,7 +37,7 @@ struct Once {
 pub(crate) type ReadableRuns = (Vec<RunInfo>, Vec<String>);
 
 /// One execution of an experiment: `run.json`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunInfo {
     /// Version of the format.
     pub format: u32,

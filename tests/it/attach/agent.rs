@@ -1,6 +1,8 @@
 //! Attached servers whose costs an agent reads.
 
-use super::{CANARY, EXPERIMENT, GOOD, POSTGRES_USER, away::Away, lab_at, refused, run};
+use super::{
+    CANARY, EXPERIMENT, GOOD, MYSQL_USER, POSTGRES_USER, away::Away, lab_at, refused, run,
+};
 use crate::{
     lab::{Lab, processes_naming, text, value},
     running::{eventually, send},
@@ -83,10 +85,7 @@ fn costs_of_postgres_are_those_of_the_same_server_started_here() {
 #[test]
 fn costs_of_mysql_are_those_of_the_same_server_started_here() {
     let away = Away::start("mysql@9", &["innodb_buffer_pool_size=64M"]);
-    away.execute(&[
-        "CREATE USER bench@'127.0.0.1' IDENTIFIED BY 'hunter2-Canary'",
-        "GRANT ALL ON `dbdyno\\_%`.* TO bench@'127.0.0.1'",
-    ]);
+    away.execute(MYSQL_USER);
     has_costs(&away, "mysql@9");
 }
 

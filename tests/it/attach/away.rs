@@ -132,7 +132,7 @@ fn first_value(target: &Target, sql: &str) -> Result<Option<String>, String> {
 
 fn setting(text: &str) -> Setting {
     let (name, value) = text.split_once('=').unwrap();
-    Setting { name: name.to_owned(), value: value.to_owned(), ..Setting::default() }
+    Setting::of(name, value)
 }
 
 impl Drop for Away {

@@ -1,7 +1,7 @@
 //! Transactions that `kill -9` cuts off, of the client and of the server: on durable servers their
 //! tables hold together.
 
-use super::{CANARY, GOOD, POSTGRES_USER, VARIABLE, away::Away, lab_with_text};
+use super::{CANARY, GOOD, MYSQL_USER, POSTGRES_USER, VARIABLE, away::Away, lab_with_text};
 use crate::{lab::Lab, running::eventually};
 use plan::Catalog;
 use std::process::{Child, Stdio};
@@ -22,11 +22,6 @@ clients = [16]
 
 /// Orders of a district after the load.
 const LOADED: u64 = 3000;
-
-const MYSQL_USER: &[&str] = &[
-    "CREATE USER bench@'127.0.0.1' IDENTIFIED BY 'hunter2-Canary'",
-    "GRANT ALL ON `dbdyno\\_%`.* TO bench@'127.0.0.1'",
-];
 
 /// Starts transactions, and waits until some were committed.
 fn begun(lab: &Lab, away: &Away) -> Child {

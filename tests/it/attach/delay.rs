@@ -1,6 +1,6 @@
 //! Servers behind a network that takes its time, and that cuts what it carries anywhere.
 
-use super::{GOOD, POSTGRES_USER, away::Away, lab_with, run, text_of};
+use super::{GOOD, MYSQL_USER, POSTGRES_USER, away::Away, lab_with, run, text_of};
 use crate::lab::value;
 use std::{
     io::{Read, Write},
@@ -73,9 +73,6 @@ fn postgres_is_measured_behind_a_slow_network() {
 #[test]
 fn mysql_is_measured_behind_a_slow_network() {
     let away = Away::start("mysql@9", &["innodb_buffer_pool_size=64M"]);
-    away.execute(&[
-        "CREATE USER bench@'127.0.0.1' IDENTIFIED BY 'hunter2-Canary'",
-        "GRANT ALL ON `dbdyno\\_%`.* TO bench@'127.0.0.1'",
-    ]);
+    away.execute(MYSQL_USER);
     is_measured_behind_it(&away);
 }

@@ -1,10 +1,15 @@
 //! The operation costs the same and the server's upkeep does not.
 
-use super::{OTHERS, Rule, TIME, finding};
+use super::{OTHERS, Rule, TIME};
 use crate::evidence::{Evidence, Finding};
 use model::metric::Kind;
 
-pub(super) struct Background;
+pub(super) const RULE: Rule = Rule {
+    name: "background",
+    explains: |changed| matches!(changed, Kind::Rate | Kind::CpuTime),
+    finding,
+    ruled_out,
+};
 
 /// Costs of the background, and of what serves operations.
 const PAIRS: [(&str, &str); 2] = [
@@ -36,39 +41,28 @@ fn is_rest_of_server(evidence: &Evidence<'_>) -> bool {
         && of_server(evidence).is_some_and(|share| share >= PART)
 }
 
-impl Rule for Background {
-    fn name(&self) -> &'static str {
-        "background"
+fn finding(evidence: &Evidence<'_>) -> Option<Finding> {
+    let large = |(background, foreground): &(&str, &str)| {
+        let (own, other) = (evidence.pair(background)?, evidence.cost(foreground)?);
+        let share = own.value.max(own.base) / (own.value + other.value).max(own.base);
+        (share >= SHARE).then_some(own)
+    };
+    let names: Vec<&str> = PAIRS.iter().filter_map(large).map(|moved| moved.metric.name).collect();
+    let mut found = evidence.moved_with_effect(&names, OTHERS);
+    if found.is_empty() && is_rest_of_server(evidence) {
+        found.extend(evidence.pair(CPU));
     }
-
-    fn explains(&self, changed: Kind) -> bool {
-        matches!(changed, Kind::Rate | Kind::CpuTime)
-    }
-
-    fn finding(&self, evidence: &Evidence<'_>) -> Option<Finding> {
-        let large = |(background, foreground): &(&str, &str)| {
-            let (own, other) = (evidence.pair(background)?, evidence.cost(foreground)?);
-            let share = own.value.max(own.base) / (own.value + other.value).max(own.base);
-            (share >= SHARE).then_some(own)
-        };
-        let names: Vec<&str> =
-            PAIRS.iter().filter_map(large).map(|moved| moved.metric.name).collect();
-        let mut found = evidence.moved_with_effect(&names, OTHERS);
-        if found.is_empty() && is_rest_of_server(evidence) {
-            found.extend(evidence.pair(CPU));
+    let found = super::finding(&RULE, found, |first| {
+        let who = "Background tasks of the server (those that serve no connection)";
+        match first.base > 0.0 {
+            true => format!("{who} cost {:.2}x the base's.", first.ratio),
+            false => format!("{who} cost something, those of the base do not."),
         }
-        let found = finding(self, found, |first| {
-            let who = "Background tasks of the server (those that serve no connection)";
-            match first.base > 0.0 {
-                true => format!("{who} cost {:.2}x the base's.", first.ratio),
-                false => format!("{who} cost something, those of the base do not."),
-            }
-        })?;
-        Some(Finding { share: of_server(evidence), ..found })
-    }
+    })?;
+    Some(Finding { share: of_server(evidence), ..found })
+}
 
-    fn ruled_out(&self, evidence: &Evidence<'_>) -> Option<String> {
-        let stayed = evidence.unmoved(&PAIRS.map(|(background, _)| background), OTHERS)?;
-        Some(format!("background tasks ({:.2}x the base's cost)", stayed.ratio))
-    }
+fn ruled_out(evidence: &Evidence<'_>) -> Option<String> {
+    let stayed = evidence.unmoved(&PAIRS.map(|(background, _)| background), OTHERS)?;
+    Some(format!("background tasks ({:.2}x the base's cost)", stayed.ratio))
 }

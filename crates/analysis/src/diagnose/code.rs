@@ -1,10 +1,10 @@
 //! The server executes more or fewer instructions, or needs more or less CPU time.
 
-use super::{INSTRUCTIONS, Rule, SMALL, TIME, finding};
+use super::{INSTRUCTIONS, Rule, SMALL, TIME};
 use crate::evidence::{Evidence, Finding};
 use model::metric::{Kind, Part};
 
-pub(super) struct Code;
+pub(super) const RULE: Rule = Rule { name: "code", explains: |_| true, finding, ruled_out };
 
 /// Costs of the tasks that serve the leading role, of all that serve, and of the whole server: the
 /// first that is known counts, because the others hold what is not this operation's work.
@@ -31,45 +31,35 @@ fn nearest(evidence: &Evidence<'_>, rows: &[[&'static str; 3]]) -> Vec<&'static 
     rows.iter().filter_map(known).collect()
 }
 
-impl Rule for Code {
-    fn name(&self) -> &'static str {
-        "code"
+fn finding(evidence: &Evidence<'_>) -> Option<Finding> {
+    let counts = nearest(evidence, &COUNTS);
+    let mut found = evidence.moved_with_effect(&counts, INSTRUCTIONS);
+    if !counts.is_empty() && found.is_empty() {
+        // CPU time without instructions is another matter: see `stalls`.
+        return None;
     }
+    found.extend(evidence.moved_with_effect(&nearest(evidence, &TIMES), TIME));
+    // At most so much: that it is most of the change does not follow.
+    let most = found.first().map(|first| evidence.most(first));
+    let share = most.filter(|most| *most < SMALL);
+    let part = if share.is_some() { ", which is a small part of the change" } else { "" };
+    let found = super::finding(&RULE, found, |first| {
+        let who = match first.metric.part {
+            Part::Lead => "The task that serves the leading role",
+            Part::Foreground => "The connection's task",
+            _ => "The server",
+        };
+        let (does, what) = match first.metric.kind {
+            Kind::KernelInstructions => ("executes", "kernel instructions"),
+            Kind::UserInstructions => ("executes", "instructions"),
+            _ => ("needs", "CPU time"),
+        };
+        format!("{who} {does} {:.2}x the base's {what}{part}.", first.ratio)
+    })?;
+    Some(Finding { vague: counts.is_empty(), share, ..found })
+}
 
-    fn explains(&self, _: Kind) -> bool {
-        true
-    }
-
-    fn finding(&self, evidence: &Evidence<'_>) -> Option<Finding> {
-        let counts = nearest(evidence, &COUNTS);
-        let mut found = evidence.moved_with_effect(&counts, INSTRUCTIONS);
-        if !counts.is_empty() && found.is_empty() {
-            // CPU time without instructions is another matter: see `stalls`.
-            return None;
-        }
-        found.extend(evidence.moved_with_effect(&nearest(evidence, &TIMES), TIME));
-        // At most so much: that it is most of the change does not follow.
-        let most = found.first().map(|first| evidence.most(first));
-        let share = most.filter(|most| *most < SMALL);
-        let part = if share.is_some() { ", which is a small part of the change" } else { "" };
-        let found = finding(self, found, |first| {
-            let who = match first.metric.part {
-                Part::Lead => "The task that serves the leading role",
-                Part::Foreground => "The connection's task",
-                _ => "The server",
-            };
-            let (does, what) = match first.metric.kind {
-                Kind::KernelInstructions => ("executes", "kernel instructions"),
-                Kind::UserInstructions => ("executes", "instructions"),
-                _ => ("needs", "CPU time"),
-            };
-            format!("{who} {does} {:.2}x the base's {what}{part}.", first.ratio)
-        })?;
-        Some(Finding { vague: counts.is_empty(), share, ..found })
-    }
-
-    fn ruled_out(&self, evidence: &Evidence<'_>) -> Option<String> {
-        let stayed = evidence.unmoved(&nearest(evidence, &COUNTS), INSTRUCTIONS)?;
-        Some(format!("code ({:.2}x the base's instructions)", stayed.ratio))
-    }
+fn ruled_out(evidence: &Evidence<'_>) -> Option<String> {
+    let stayed = evidence.unmoved(&nearest(evidence, &COUNTS), INSTRUCTIONS)?;
+    Some(format!("code ({:.2}x the base's instructions)", stayed.ratio))
 }

@@ -13,24 +13,22 @@ use crate::evidence::{Evidence, Finding, Moved, strength};
 use model::metric::Kind;
 
 /// One kind of reason.
-pub trait Rule: Sync {
+pub struct Rule {
     /// Name: the file's stem.
-    fn name(&self) -> &'static str;
-
+    pub name: &'static str,
     /// Whether it can be a reason for a change of a metric of this kind: a wait makes no server
     /// execute more.
-    fn explains(&self, changed: Kind) -> bool {
-        changed == Kind::Rate
-    }
-
+    pub explains: fn(Kind) -> bool,
     /// What speaks for this reason, if anything does.
-    fn finding(&self, evidence: &Evidence<'_>) -> Option<Finding>;
-
+    pub finding: fn(&Evidence<'_>) -> Option<Finding>,
     /// What speaks against it, where there is no finding: the reason, with its evidence in
     /// parentheses.
-    fn ruled_out(&self, _evidence: &Evidence<'_>) -> Option<String> {
-        None
-    }
+    pub ruled_out: fn(&Evidence<'_>) -> Option<String>,
+}
+
+/// Of what can only make operations slower or faster.
+fn rates(changed: Kind) -> bool {
+    changed == Kind::Rate
 }
 
 /// Least ratios of a cost that explains: instructions repeat within a tenth of a percent, CPU time
@@ -49,26 +47,26 @@ const FLOOR: f64 = 0.02;
 pub(crate) const SMALL: f64 = 0.2;
 
 /// In the order in which a reader meets them: the surest first.
-pub const RULES: &[&dyn Rule] = &[
-    &rare::Rare,
-    &code::Code,
-    &stalls::Stalls,
-    &waits::Waits,
-    &storage::Storage,
-    &background::Background,
-    &client::Client,
-    &embedding::Embedding,
+pub const RULES: &[Rule] = &[
+    rare::RULE,
+    code::RULE,
+    stalls::RULE,
+    waits::RULE,
+    storage::RULE,
+    background::RULE,
+    client::RULE,
+    embedding::RULE,
 ];
 
 /// A finding of a rule, if there is evidence; `sentence` gets the largest move.
 fn finding(
-    rule: &dyn Rule,
+    rule: &Rule,
     evidence: Vec<Moved>,
     sentence: impl Fn(&Moved) -> String,
 ) -> Option<Finding> {
     let first = evidence.first()?;
     Some(Finding {
-        rule: rule.name(),
+        rule: rule.name,
         sentence: sentence(first),
         strength: strength(first),
         share: None,

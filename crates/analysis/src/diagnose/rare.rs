@@ -1,7 +1,7 @@
 //! What is rare among operations and costs much happens more or less often: page splits, merges and
 //! cleanups, whose calls and instructions are counted apart.
 
-use super::{INSTRUCTIONS, Rule, SMALL, finding};
+use super::{INSTRUCTIONS, Rule, SMALL};
 use crate::{
     Cell, PhaseResult,
     evidence::{Evidence, Finding, Moved},
@@ -9,7 +9,12 @@ use crate::{
 };
 use model::metric::Kind;
 
-pub(super) struct Rare;
+pub(super) const RULE: Rule = Rule {
+    name: "rare",
+    explains: |changed| matches!(changed, Kind::Rate | Kind::CpuTime | Kind::UserInstructions),
+    finding,
+    ruled_out: |_| None,
+};
 
 /// How often, what it costs, and what it is called.
 const EVENTS: [(&str, &str, &str); 3] = [
@@ -29,39 +34,28 @@ struct Part {
     share: f64,
 }
 
-impl Rule for Rare {
-    fn name(&self) -> &'static str {
-        "rare"
-    }
-
-    fn explains(&self, changed: Kind) -> bool {
-        matches!(changed, Kind::Rate | Kind::CpuTime | Kind::UserInstructions)
-    }
-
-    fn finding(&self, evidence: &Evidence<'_>) -> Option<Finding> {
-        let all = evidence.moved_with_effect(&[ALL], INSTRUCTIONS).into_iter().next()?;
-        let change = all.value - all.base;
-        let part = |(number, cost, what): &(&str, &str, &'static str)| {
-            let (number, cost) = (evidence.pair(number)?, evidence.pair(cost)?);
-            let share = (cost.value - cost.base) / change;
-            (share >= SMALL).then_some(Part { number, cost, what, share })
-        };
-        let parts = EVENTS.iter().filter_map(part);
-        let Part { number, cost, what, share } =
-            parts.max_by(|a, b| a.share.total_cmp(&b.share))?;
-        let (value, base) = (per_op(number.value), per_op(number.base));
-        let more = if change > 0.0 { "added" } else { "saved" };
-        let percent = 100.0 * share.min(1.0);
-        // As little as instructions are of the change, these are.
-        let little = Some(evidence.most(&all)).filter(|most| *most < SMALL);
-        let found = finding(self, vec![all, cost, number], |_| {
-            format!(
-                "There are {value} {what} per operation instead of {base}: they are {percent:.0} % \
-                 of the {more} instructions."
-            )
-        })?;
-        Some(Finding { share: little, ..found })
-    }
+fn finding(evidence: &Evidence<'_>) -> Option<Finding> {
+    let all = evidence.moved_with_effect(&[ALL], INSTRUCTIONS).into_iter().next()?;
+    let change = all.value - all.base;
+    let part = |(number, cost, what): &(&str, &str, &'static str)| {
+        let (number, cost) = (evidence.pair(number)?, evidence.pair(cost)?);
+        let share = (cost.value - cost.base) / change;
+        (share >= SMALL).then_some(Part { number, cost, what, share })
+    };
+    let parts = EVENTS.iter().filter_map(part);
+    let Part { number, cost, what, share } = parts.max_by(|a, b| a.share.total_cmp(&b.share))?;
+    let (value, base) = (per_op(number.value), per_op(number.base));
+    let more = if change > 0.0 { "added" } else { "saved" };
+    let percent = 100.0 * share.min(1.0);
+    // As little as instructions are of the change, these are.
+    let little = Some(evidence.most(&all)).filter(|most| *most < SMALL);
+    let found = super::finding(&RULE, vec![all, cost, number], |_| {
+        format!(
+            "There are {value} {what} per operation instead of {base}: they are {percent:.0} % \
+             of the {more} instructions."
+        )
+    })?;
+    Some(Finding { share: little, ..found })
 }
 
 /// What varies where instructions are inconclusive: a sentence for each test and variant in which

@@ -7,7 +7,7 @@ use crate::{
 };
 use model::mark::{Figure, Quantity, Rate, Why};
 
-pub(super) struct Published;
+pub(super) const RULE: Rule = Rule { name: "published", judge };
 
 /// Share of the target that the average must reach.
 const SHARE: f64 = 0.95;
@@ -17,26 +17,20 @@ pub(crate) fn least(target_per_second: f64) -> f64 {
     whole(SHARE * target_per_second)
 }
 
-impl Rule for Published {
-    fn name(&self) -> &'static str {
-        "published"
-    }
-
-    /// Compares rounded numbers, as the reports do. Deletes, seconds and lags are not looked at.
-    fn judge(&self, work: &PacedWork) -> ServiceLevel {
-        let least = least(work.target_per_second);
-        let value = rate(work.inserted_per_second);
-        let usable = work.target_per_second > 0.0 && value.is_finite();
-        let outcome = match usable {
-            false => Outcome::Unknown,
-            true if value >= least => Outcome::Sustained,
-            true => Outcome::Missed,
-        };
-        let rate = Rate { reached: value, target: work.target_per_second, needed: least };
-        let why = if usable { Why::Inserted(rate) } else { Why::NoRate };
-        let figure = Figure { quantity: Quantity::Inserted, value, bound: least };
-        ServiceLevel::new(self.name(), outcome, vec![figure], why)
-    }
+/// Compares rounded numbers, as the reports do. Deletes, seconds and lags are not looked at.
+fn judge(work: &PacedWork) -> ServiceLevel {
+    let least = least(work.target_per_second);
+    let value = rate(work.inserted_per_second);
+    let usable = work.target_per_second > 0.0 && value.is_finite();
+    let outcome = match usable {
+        false => Outcome::Unknown,
+        true if value >= least => Outcome::Sustained,
+        true => Outcome::Missed,
+    };
+    let rate = Rate { reached: value, target: work.target_per_second, needed: least };
+    let why = if usable { Why::Inserted(rate) } else { Why::NoRate };
+    let figure = Figure { quantity: Quantity::Inserted, value, bound: least };
+    ServiceLevel::new(RULE.name, outcome, vec![figure], why)
 }
 
 #[cfg(test)]
@@ -47,7 +41,7 @@ mod tests {
     fn the_average_must_reach_the_rounded_bound() {
         let check = |target_per_second: f64, inserted_per_second: f64, expected: Outcome| {
             let work = PacedWork { target_per_second, inserted_per_second, ..Default::default() };
-            let found = Published.judge(&work);
+            let found = judge(&work);
             assert_eq!(found.outcome, expected, "{target_per_second} {inserted_per_second}");
         };
         check(1000.0, 950.0, Outcome::Sustained);
@@ -70,7 +64,7 @@ mod tests {
             inserted_per_second: 2939.94,
             ..Default::default()
         };
-        let found = Published.judge(&work);
+        let found = judge(&work);
         assert_eq!(found.words(), "2940 of 4000 rows/s inserted, 3800 sustain it");
         assert_eq!((found.figures[0].value, found.figures[0].bound), (2940.0, 3800.0));
     }

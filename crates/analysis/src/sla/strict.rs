@@ -4,7 +4,7 @@ use super::Rule;
 use crate::service_level::{Outcome, PacedWork, ServiceLevel};
 use model::mark::{Figure, Quantity, Why};
 
-pub(super) struct Strict;
+pub(super) const RULE: Rule = Rule { name: "strict", judge };
 
 /// Share of the target that averages and seconds must reach.
 const SHARE: f64 = super::SECOND_SHARE;
@@ -15,45 +15,39 @@ const SECONDS: f64 = 0.95;
 /// Largest lag of a statement behind its intended start [µs]: one second of work.
 const LAG_US: f64 = 1e6;
 
-impl Rule for Strict {
-    fn name(&self) -> &'static str {
-        "strict"
+/// One figure out of bounds is a miss; without seconds or lags nothing can be called sustained.
+fn judge(work: &PacedWork) -> ServiceLevel {
+    if work.target_per_second <= 0.0 || !work.inserted_per_second.is_finite() {
+        return ServiceLevel::new(RULE.name, Outcome::Unknown, Vec::new(), Why::NoRate);
     }
-
-    /// One figure out of bounds is a miss; without seconds or lags nothing can be called sustained.
-    fn judge(&self, work: &PacedWork) -> ServiceLevel {
-        if work.target_per_second <= 0.0 || !work.inserted_per_second.is_finite() {
-            return ServiceLevel::new(self.name(), Outcome::Unknown, Vec::new(), Why::NoRate);
-        }
-        let bound = SHARE * work.target_per_second;
-        let lag = work.lag_us_max.or_else(|| {
-            let lags = work.seconds.iter().map(|second| second.lag_us as f64);
-            lags.reduce(f64::max)
-        });
-        let seconds = work.seconds_on_target(SHARE);
-        let known = [
-            (Quantity::Inserted, Some(work.inserted_per_second), bound),
-            (Quantity::Deleted, work.deleted_per_second, bound),
-            (Quantity::SecondsOnTarget, seconds, SECONDS),
-            (Quantity::Lag, lag, LAG_US),
-        ];
-        let figure = |(quantity, value, bound): (Quantity, Option<f64>, f64)| {
-            Some(Figure { quantity, value: value?, bound })
-        };
-        let figures: Vec<Figure> = known.into_iter().filter_map(figure).collect();
-        let out = |figure: &&Figure| match figure.quantity {
-            Quantity::Lag => figure.value > figure.bound,
-            _ => figure.value < figure.bound,
-        };
-        let missed: Vec<Figure> = figures.iter().filter(out).copied().collect();
-        let (outcome, why) = match (missed.is_empty(), seconds, lag) {
-            (false, ..) => (Outcome::Missed, Why::Figures(missed)),
-            (true, None, _) => (Outcome::Unknown, Why::NoSeconds),
-            (true, _, None) => (Outcome::Unknown, Why::NoLag),
-            (true, ..) => (Outcome::Sustained, Why::Figures(figures.clone())),
-        };
-        ServiceLevel::new(self.name(), outcome, figures, why)
-    }
+    let bound = SHARE * work.target_per_second;
+    let lag = work.lag_us_max.or_else(|| {
+        let lags = work.seconds.iter().map(|second| second.lag_us as f64);
+        lags.reduce(f64::max)
+    });
+    let seconds = work.seconds_on_target(SHARE);
+    let known = [
+        (Quantity::Inserted, Some(work.inserted_per_second), bound),
+        (Quantity::Deleted, work.deleted_per_second, bound),
+        (Quantity::SecondsOnTarget, seconds, SECONDS),
+        (Quantity::Lag, lag, LAG_US),
+    ];
+    let figure = |(quantity, value, bound): (Quantity, Option<f64>, f64)| {
+        Some(Figure { quantity, value: value?, bound })
+    };
+    let figures: Vec<Figure> = known.into_iter().filter_map(figure).collect();
+    let out = |figure: &&Figure| match figure.quantity {
+        Quantity::Lag => figure.value > figure.bound,
+        _ => figure.value < figure.bound,
+    };
+    let missed: Vec<Figure> = figures.iter().filter(out).copied().collect();
+    let (outcome, why) = match (missed.is_empty(), seconds, lag) {
+        (false, ..) => (Outcome::Missed, Why::Figures(missed)),
+        (true, None, _) => (Outcome::Unknown, Why::NoSeconds),
+        (true, _, None) => (Outcome::Unknown, Why::NoLag),
+        (true, ..) => (Outcome::Sustained, Why::Figures(figures.clone())),
+    };
+    ServiceLevel::new(RULE.name, outcome, figures, why)
 }
 
 #[cfg(test)]
@@ -80,7 +74,7 @@ mod tests {
     }
 
     fn check(work: &PacedWork, outcome: Outcome, words: &str) {
-        let found = Strict.judge(work);
+        let found = judge(work);
         assert_eq!((found.outcome, found.words().as_str()), (outcome, words));
     }
 
@@ -95,7 +89,7 @@ mod tests {
         let bad = "share of seconds on target 0.940 where 0.95 is needed";
         check(&work(6, 899), Outcome::Missed, bad);
         assert_eq!(work(5, 0).seconds_on_target(0.95), Some(0.95));
-        assert_eq!(Strict.judge(&work(5, 0)).outcome, Outcome::Sustained);
+        assert_eq!(judge(&work(5, 0)).outcome, Outcome::Sustained);
     }
 
     #[test]
@@ -106,7 +100,7 @@ mod tests {
         check(&slow, Outcome::Missed, "deleted rows per second 12.3 where 950 is needed");
         let mut hidden = work(0, 0);
         hidden.seconds[7].lag_us = 1_500_000;
-        assert_eq!(Strict.judge(&hidden).outcome, Outcome::Missed);
+        assert_eq!(judge(&hidden).outcome, Outcome::Missed);
     }
 
     #[test]

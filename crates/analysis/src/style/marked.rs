@@ -7,56 +7,49 @@ use crate::{
     verdict::Verdict,
 };
 
-pub(super) struct Marked;
+pub(super) const STYLE: Style = Style {
+    name: "marked",
+    legends: [
+        "Where the target insert rate was missed there is no comparable number.",
+        "Without repetition: + above 1.05, − below 0.95 of the base. Where the \
+         target insert rate was missed there is no ratio.",
+        "Rates that missed their target are marked.",
+    ],
+    absolute,
+    has_verdicts: true,
+    relative,
+    inserts,
+};
 
 /// Ratios nearer to 1 than this are not shaded where nothing is repeated.
 const NEAR: f64 = 0.05;
 
-impl Style for Marked {
-    fn name(&self) -> &'static str {
-        "marked"
-    }
+fn absolute(column: &PhaseColumn) -> Vec<Shown> {
+    column.cells.iter().map(|cell| shown(cell, cell.rate)).collect()
+}
 
-    fn legends(&self) -> [&'static str; 3] {
-        [
-            "Where the target insert rate was missed there is no comparable number.",
-            "Without repetition: + above 1.05, − below 0.95 of the base. Where the \
-             target insert rate was missed there is no ratio.",
-            "Rates that missed their target are marked.",
-        ]
-    }
+/// A base that missed its target leaves the cells that it is the base of without ratios.
+fn relative(column: &PhaseColumn) -> Vec<Shown> {
+    let shown = |cell: &PhaseCell| {
+        let base = column.base(cell).filter(|base| base.missed().is_none());
+        if cell.missed().is_some() {
+            return Shown { content: Content::Missed(None), shade: Shade::Ignored };
+        }
+        let Some(base) = base else { return Shown::nothing(cell) };
+        // Blocks and pieces are paired in an effect; of mere rates there is their quotient.
+        let quotient = || cell.rate.zip(base.rate).map(|(rate, base)| rate / base);
+        let ratio = cell.effect.map(|effect| effect.ratio).or_else(quotient);
+        match (cell.effect, ratio.filter(|ratio| ratio.is_finite())) {
+            (Some(effect), Some(_)) if effect.is_repeated() => judged(effect),
+            (_, Some(ratio)) => plain(ratio),
+            (_, None) => Shown::nothing(cell),
+        }
+    };
+    column.cells.iter().map(shown).collect()
+}
 
-    fn absolute(&self, column: &PhaseColumn) -> Vec<Shown> {
-        column.cells.iter().map(|cell| shown(cell, cell.rate)).collect()
-    }
-
-    fn has_verdicts(&self) -> bool {
-        true
-    }
-
-    /// A base that missed its target leaves the cells that it is the base of without ratios.
-    fn relative(&self, column: &PhaseColumn) -> Vec<Shown> {
-        let shown = |cell: &PhaseCell| {
-            let base = column.base(cell).filter(|base| base.missed().is_none());
-            if cell.missed().is_some() {
-                return Shown { content: Content::Missed(None), shade: Shade::Ignored };
-            }
-            let Some(base) = base else { return Shown::nothing(cell) };
-            // Blocks and pieces are paired in an effect; of mere rates there is their quotient.
-            let quotient = || cell.rate.zip(base.rate).map(|(rate, base)| rate / base);
-            let ratio = cell.effect.map(|effect| effect.ratio).or_else(quotient);
-            match (cell.effect, ratio.filter(|ratio| ratio.is_finite())) {
-                (Some(effect), Some(_)) if effect.is_repeated() => judged(effect),
-                (_, Some(ratio)) => plain(ratio),
-                (_, None) => Shown::nothing(cell),
-            }
-        };
-        column.cells.iter().map(shown).collect()
-    }
-
-    fn inserts(&self, column: &PhaseColumn) -> Vec<Shown> {
-        column.cells.iter().map(|cell| shown(cell, cell.inserted_per_second)).collect()
-    }
+fn inserts(column: &PhaseColumn) -> Vec<Shown> {
+    column.cells.iter().map(|cell| shown(cell, cell.inserted_per_second)).collect()
 }
 
 fn judged(effect: Effect) -> Shown {

@@ -6,32 +6,25 @@ mod published;
 use crate::shade::{PhaseColumn, Shown};
 
 /// One style. Every function gives one entry per cell of the column.
-pub trait Style: Sync {
+pub struct Style {
     /// Name: the file's stem.
-    fn name(&self) -> &'static str;
-
+    pub name: &'static str,
     /// The legend under the table of rates, of ratios, and of insert rates: one sentence each.
-    fn legends(&self) -> [&'static str; 3];
-
+    pub legends: [&'static str; 3],
     /// Rates as they are.
-    fn absolute(&self, column: &PhaseColumn) -> Vec<Shown>;
-
+    pub absolute: fn(&PhaseColumn) -> Vec<Shown>,
     /// Whether ratios that several blocks repeat have their interval and verdict.
-    fn has_verdicts(&self) -> bool {
-        false
-    }
-
+    pub has_verdicts: bool,
     /// Rates relative to those of the base.
-    fn relative(&self, column: &PhaseColumn) -> Vec<Shown>;
-
+    pub relative: fn(&PhaseColumn) -> Vec<Shown>,
     /// Rates of the inserts beside queries.
-    fn inserts(&self, column: &PhaseColumn) -> Vec<Shown>;
+    pub inserts: fn(&PhaseColumn) -> Vec<Shown>,
 }
 
 /// The first one is used where none is asked for.
-pub const STYLES: &[&dyn Style] = &[&marked::Marked, &published::Published];
+pub const STYLES: &[Style] = &[marked::STYLE, published::STYLE];
 
 /// The style with this name.
-pub fn find(name: &str) -> Option<&'static dyn Style> {
-    STYLES.iter().copied().find(|style| style.name() == name)
+pub fn find(name: &str) -> Option<&'static Style> {
+    STYLES.iter().find(|style| style.name == name)
 }

@@ -8,77 +8,73 @@ use crate::{
     sla::PUBLISHED,
 };
 
-pub(super) struct Published;
+pub(super) const STYLE: Style = Style {
+    name: "published",
+    legends: [
+        "▲ top and ▼ bottom quarter of the range; ○ the target insert rate was missed, and the \
+         bottom quarter hides it.",
+        "+ more than 1.05, − less than 0.95 of the base; missed targets are not marked \
+         here.",
+        "▼ less than 95 % of the target on average.",
+    ],
+    absolute,
+    has_verdicts: false,
+    relative,
+    inserts,
+};
 
-impl Style for Published {
-    fn name(&self) -> &'static str {
-        "published"
-    }
+fn absolute(column: &PhaseColumn) -> Vec<Shown> {
+    let range = Range::of(column);
+    column
+        .cells
+        .iter()
+        .map(|cell| match cell.rate.map(rate) {
+            Some(value) => {
+                let shade = range.map_or(Shade::Plain, |range| range.shade(value, ignored(cell)));
+                Shown { content: Content::Rate(value), shade }
+            }
+            None => Shown::nothing(cell),
+        })
+        .collect()
+}
 
-    fn legends(&self) -> [&'static str; 3] {
-        [
-            "▲ top and ▼ bottom quarter of the range; ○ the target insert rate was missed, and the \
-             bottom quarter hides it.",
-            "+ more than 1.05, − less than 0.95 of the base; missed targets are not marked \
-             here.",
-            "▼ less than 95 % of the target on average.",
-        ]
-    }
+/// Whether a target was missed is not looked at, neither in a cell nor in the base.
+fn relative(column: &PhaseColumn) -> Vec<Shown> {
+    let base = |cell| column.base(cell).and_then(|base| base.rate).map(rate);
+    column
+        .cells
+        .iter()
+        .map(|cell| match (cell.rate.map(rate), base(cell)) {
+            (Some(value), Some(base)) if base > 0.0 => {
+                let shade = match whole(value / base * 100.0) {
+                    percent if percent > 105.0 => Shade::Faster,
+                    percent if percent < 95.0 => Shade::Slower,
+                    _ => Shade::Plain,
+                };
+                Shown { content: Content::Ratio(value / base), shade }
+            }
+            _ => Shown::nothing(cell),
+        })
+        .collect()
+}
 
-    fn absolute(&self, column: &PhaseColumn) -> Vec<Shown> {
-        let range = Range::of(column);
-        column
-            .cells
-            .iter()
-            .map(|cell| match cell.rate.map(rate) {
-                Some(value) => {
-                    let shade =
-                        range.map_or(Shade::Plain, |range| range.shade(value, ignored(cell)));
-                    Shown { content: Content::Rate(value), shade }
-                }
-                None => Shown::nothing(cell),
-            })
-            .collect()
-    }
-
-    /// Whether a target was missed is not looked at, neither in a cell nor in the base.
-    fn relative(&self, column: &PhaseColumn) -> Vec<Shown> {
-        let base = |cell| column.base(cell).and_then(|base| base.rate).map(rate);
-        column
-            .cells
-            .iter()
-            .map(|cell| match (cell.rate.map(rate), base(cell)) {
-                (Some(value), Some(base)) if base > 0.0 => {
-                    let shade = match whole(value / base * 100.0) {
-                        percent if percent > 105.0 => Shade::Faster,
-                        percent if percent < 95.0 => Shade::Slower,
-                        _ => Shade::Plain,
-                    };
-                    Shown { content: Content::Ratio(value / base), shade }
-                }
-                _ => Shown::nothing(cell),
-            })
-            .collect()
-    }
-
-    fn inserts(&self, column: &PhaseColumn) -> Vec<Shown> {
-        column
-            .cells
-            .iter()
-            .map(|cell| match cell.inserted_per_second.map(rate) {
-                Some(value) => {
-                    let shade = if ignored(cell).is_some() { Shade::Bottom } else { Shade::Plain };
-                    Shown { content: Content::Rate(value), shade }
-                }
-                None => Shown::nothing(cell),
-            })
-            .collect()
-    }
+fn inserts(column: &PhaseColumn) -> Vec<Shown> {
+    column
+        .cells
+        .iter()
+        .map(|cell| match cell.inserted_per_second.map(rate) {
+            Some(value) => {
+                let shade = if ignored(cell).is_some() { Shade::Bottom } else { Shade::Plain };
+                Shown { content: Content::Rate(value), shade }
+            }
+            None => Shown::nothing(cell),
+        })
+        .collect()
 }
 
 /// The gray of a cell whose average missed the target.
 fn ignored(cell: &PhaseCell) -> Option<Shade> {
-    (cell.outcome(PUBLISHED.name()) == Some(Outcome::Missed)).then_some(Shade::Ignored)
+    (cell.outcome(PUBLISHED.name) == Some(Outcome::Missed)).then_some(Shade::Ignored)
 }
 
 /// The bounds of the colors in one column [1/s].

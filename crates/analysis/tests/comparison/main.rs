@@ -423,7 +423,7 @@ fn what_is_left_of_a_failed_cell_is_no_value_of_it() {
     let input = |slice| Input { experiment: "one", run: "r", slice };
     let observations = observe(slices.iter().map(input), &|_, _| PhaseFacts::default());
     let told: Vec<_> =
-        observations.failed_cells().iter().map(|f| (&*f.subject, f.line())).collect();
+        observations.failed_cells().iter().map(|f| (&*f.at.subject, f.line())).collect();
     assert_eq!(told, [("new", "the server ended")]);
     let subjects: Vec<String> =
         observations.sound_measurements().into_iter().map(|m| m.subject.to_string()).collect();

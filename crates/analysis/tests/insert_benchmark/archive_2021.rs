@@ -59,7 +59,7 @@ fn all_verdicts_of_2021_are_found_from_the_summaries() {
             let target =
                 value(&archive, (&m.subject, &m.phase), "insert_rows_per_second_target").unwrap();
             let cell = &column(&m.phase, target, &[(0.0, m.value)]).cells[0];
-            let outcome = cell.outcome(PUBLISHED.name()).unwrap();
+            let outcome = cell.outcome(PUBLISHED.name).unwrap();
             assert_eq!(outcome, Outcome::Sustained, "{size} {} {}", m.subject, m.phase);
             let rerun = m.subject.ends_with("badcnf");
             let published = m.phase.ends_with(".2") && !rerun && size != "100m";
@@ -108,13 +108,13 @@ fn the_report_of_20_million_rows_has_the_same_values_and_colours() {
     let tables = published_tables(&fs::read_to_string(report).unwrap());
     let mut cells = 0;
     for (index, column) in rates.iter().enumerate() {
-        for (row, shown) in style.absolute(column).iter().enumerate() {
+        for (row, shown) in (style.absolute)(column).iter().enumerate() {
             assert_eq!(printed(shown), tables[0][row][index + 1], "{} {row}", column.phase);
             cells += 1;
         }
     }
     for (index, column) in rates[3..].iter().enumerate() {
-        for (row, shown) in style.inserts(column).iter().enumerate() {
+        for (row, shown) in (style.inserts)(column).iter().enumerate() {
             assert_eq!(printed(shown), tables[1][row][index + 1], "{} {row}", column.phase);
             cells += 1;
         }

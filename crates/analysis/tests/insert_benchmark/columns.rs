@@ -13,7 +13,7 @@ pub(crate) fn column(phase: &str, target: f64, cells: &[(f64, f64)]) -> PhaseCol
         PhaseCell {
             rate: Some(queries),
             inserted_per_second: Some(inserts),
-            levels: RULES.iter().map(|rule| rule.judge(&work)).collect(),
+            levels: RULES.iter().map(|rule| (rule.judge)(&work)).collect(),
             ..PhaseCell::default()
         }
     };

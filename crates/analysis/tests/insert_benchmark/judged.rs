@@ -48,21 +48,13 @@ fn piece(subject: &str, round: u32, queries: f64) -> Vec<Measurement> {
 }
 
 fn failure(subject: &str, phase: &str) -> Failure {
-    Failure {
-        experiment: "ib".into(),
-        run: "r".into(),
-        subject: subject.into(),
+    let at = Measurement {
         phase: phase.into(),
         workload: phase.into(),
-        group: "range".into(),
         position: if phase == "qr100" { 1 } else { 2 },
-        range: None,
-        clients: 1,
-        levels: Default::default(),
-        block: 0,
-        round: 0,
-        reason: "the server ended\nits log".into(),
-    }
+        ..value(subject, "", 0, 0.0)
+    };
+    Failure { at, reason: "the server ended\nits log".into() }
 }
 
 fn columns(measurements: Vec<Measurement>, failures: Vec<Failure>) -> Vec<PhaseColumn> {
@@ -87,9 +79,9 @@ fn cell(columns: &[PhaseColumn], subject: usize) -> &PhaseCell {
 fn ratios_are_to_the_base_of_the_design_wherever_it_stands() {
     let columns = columns([piece("new", 0, 50.0), piece("old", 0, 100.0)].concat(), Vec::new());
     for style in STYLES {
-        let shown = style.relative(&columns[0]);
+        let shown = (style.relative)(&columns[0]);
         let ratios: Vec<Content> = shown.iter().map(|shown| shown.content).collect();
-        assert_eq!(ratios, [Content::Ratio(0.5), Content::Ratio(1.0)], "{}", style.name());
+        assert_eq!(ratios, [Content::Ratio(0.5), Content::Ratio(1.0)], "{}", style.name);
     }
 }
 
@@ -121,9 +113,9 @@ fn a_step_that_failed_says_so_and_why() {
     // A step that failed for all has its column too.
     assert_eq!(columns.iter().map(|c| c.phase.as_str()).collect::<Vec<_>>(), ["qr100", "qp100"]);
     for style in STYLES {
-        for shown in [style.absolute(&columns[0]), style.relative(&columns[0])] {
-            assert_eq!(shown[0].content, Content::Failed, "{}", style.name());
+        for shown in [(style.absolute)(&columns[0]), (style.relative)(&columns[0])] {
+            assert_eq!(shown[0].content, Content::Failed, "{}", style.name);
         }
-        assert_eq!(style.absolute(&columns[1])[1].content, Content::Failed, "{}", style.name());
+        assert_eq!((style.absolute)(&columns[1])[1].content, Content::Failed, "{}", style.name);
     }
 }

@@ -92,9 +92,9 @@ fn letters(columns: &[Vec<Shown>]) -> Vec<String> {
 #[test]
 fn the_published_style_has_the_published_colours() {
     let style = style::find("published").unwrap();
-    let absolute: Vec<_> = columns().iter().map(|column| style.absolute(column)).collect();
+    let absolute: Vec<_> = columns().iter().map(style.absolute).collect();
     assert_eq!(letters(&absolute), ABSOLUTE);
-    let relative: Vec<_> = columns().iter().map(|column| style.relative(column)).collect();
+    let relative: Vec<_> = columns().iter().map(style.relative).collect();
     assert_eq!(letters(&relative), RELATIVE);
     let texts: Vec<String> = (0..6)
         .map(|row| {
@@ -103,7 +103,7 @@ fn the_published_style_has_the_published_colours() {
         })
         .collect();
     assert_eq!(texts, RATIOS);
-    let inserted: Vec<_> = columns()[4..].iter().map(|column| style.inserts(column)).collect();
+    let inserted: Vec<_> = columns()[4..].iter().map(style.inserts).collect();
     assert_eq!(letters(&inserted), INSERTED);
 }
 
@@ -115,11 +115,11 @@ fn our_style_marks_every_missed_target_in_all_tables() {
         let mark = |shown: &Shown| if printed(shown).0 == "missed" { 'R' } else { '.' };
         (0..6).map(|row| tables.iter().map(|column| mark(&column[row])).collect()).collect()
     };
-    assert_eq!(marks(columns().iter().map(|column| style.absolute(column)).collect()), missed);
-    assert_eq!(marks(columns().iter().map(|column| style.relative(column)).collect()), missed);
-    assert_eq!(marks(columns().iter().map(|column| style.inserts(column)).collect()), missed);
+    assert_eq!(marks(columns().iter().map(style.absolute).collect()), missed);
+    assert_eq!(marks(columns().iter().map(style.relative).collect()), missed);
+    assert_eq!(marks(columns().iter().map(style.inserts).collect()), missed);
     // The first variant missed qr1000 and qp1000, so nothing is relative to it there.
-    let relative: Vec<_> = columns()[8..].iter().map(|column| style.relative(column)).collect();
+    let relative: Vec<_> = columns()[8..].iter().map(style.relative).collect();
     for column in relative {
         assert_eq!(printed(&column[3]).0, "", "{column:?}");
     }
@@ -129,7 +129,8 @@ fn our_style_marks_every_missed_target_in_all_tables() {
 fn no_red_where_all_are_close_and_no_green_where_all_missed() {
     let style = style::find("published").unwrap();
     let check = |cells: &[(f64, f64)], expected: &str| {
-        let found: String = style.absolute(&column("q", 100.0, cells)).iter().map(letter).collect();
+        let found: String =
+            (style.absolute)(&column("q", 100.0, cells)).iter().map(letter).collect();
         assert_eq!(found, expected, "{cells:?}");
     };
     check(&[(100.0, 100.0), (90.0, 100.0), (80.0, 100.0)], "G..");

@@ -80,7 +80,7 @@ impl Order {
             );
             return Err(source::refused(&self.tree, reason));
         }
-        source::of(&self.tree)?.check(&self.tree)?;
+        (source::of(&self.tree)?.check)(&self.tree)?;
         Compilers::named(self).map(drop)
     }
 
@@ -106,7 +106,7 @@ struct Inputs {
 
 impl Inputs {
     fn of(order: &Order, places: &Places) -> Result<Self> {
-        let identity = source::of(&order.tree)?.identify(&order.tree, places)?;
+        let identity = (source::of(&order.tree)?.identify)(&order.tree, places)?;
         let compilers = Compilers::find(order, places)?;
         let key = key::of(order, &identity, &compilers)?;
         Ok(Self { identity, compilers, key })
@@ -164,7 +164,7 @@ fn compiled(
     watch.say(&format!("fetching the source of {}", order.label()));
     let known = Known { tree: &order.tree, identity: &inputs.identity, places: work.places };
     let to = Destination { scratch: &work.scratch(), folder: &work.tree() };
-    let downloads = source::of(&order.tree)?.unpack(&known, &to)?;
+    let downloads = (source::of(&order.tree)?.unpack)(&known, &to)?;
     // Whatever modes it came with: it may be nobody else's, and steps write into it.
     work.places.make(&work.tree(), 0o700)?;
     folder::make_writable(&work.tree())?;

@@ -296,15 +296,7 @@ mod tests {
     #[test]
     fn a_setting_with_another_value_is_missed() {
         let mut subject = subject("sqlite");
-        subject.config.settings = vec![Setting {
-            name: "cache-size".to_owned(),
-            value: "1K".to_owned(),
-            reason: String::new(),
-            optional: false,
-            secret: false,
-            before: Vec::new(),
-            follows: None,
-        }];
+        subject.config.settings = vec![Setting::of("cache-size", "1K")];
         let told = |value: &str| {
             let settings = Levels::from([("CACHE_SIZE".to_owned(), value.to_owned())]);
             let target = Target::null();

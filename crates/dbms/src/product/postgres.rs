@@ -2,8 +2,8 @@
 
 use super::Dbms;
 use crate::{
-    Access, Debt, Error, Explained, Installed, Maintenance, PlanRows, Question, Rendered, Result,
-    Size, StateQuery, archive, client, condition, explain,
+    Access, Debt, Explained, Installed, Maintenance, PlanRows, Question, Rendered, Result, Size,
+    StateQuery, archive, client, condition, explain,
     installed::Program,
     known::Wanted,
     package::{Moves, Package, Release},
@@ -149,11 +149,9 @@ impl Dbms for Postgres {
     /// fewer operations than on a native server.
     fn settings_under_emulation(&self, _: &Config) -> Vec<Setting> {
         vec![Setting {
-            name: "autovacuum".to_owned(),
-            value: "off".to_owned(),
             reason: "what a query costs must not depend on when the tables were analyzed"
                 .to_owned(),
-            ..Setting::default()
+            ..Setting::of("autovacuum", "off")
         }]
     }
 
@@ -217,15 +215,7 @@ impl Dbms for Postgres {
     }
 
     fn program(&self, basedir: &Path) -> Result<Program> {
-        let binary = basedir.join("bin/postgres");
-        if !binary.is_file() {
-            return Err(Error::NoBuild {
-                server: self.name().to_owned(),
-                folder: basedir.to_owned(),
-                missing: "bin/postgres".to_owned(),
-            });
-        }
-        Ok(Program { binary, loader: Vec::new(), environment: Vec::new() })
+        Program::at(self.name(), basedir, "bin/postgres")
     }
 
     fn recognises(&self, version_text: &str) -> bool {

@@ -125,15 +125,7 @@ impl Dbms for Sqlite {
     }
 
     fn program(&self, basedir: &Path) -> Result<Program> {
-        let binary = basedir.join(LIBRARY);
-        if !binary.is_file() {
-            return Err(Error::NoBuild {
-                server: self.name().to_owned(),
-                folder: basedir.to_owned(),
-                missing: LIBRARY.to_owned(),
-            });
-        }
-        Ok(Program { binary, loader: Vec::new(), environment: Vec::new() })
+        Program::at(self.name(), basedir, LIBRARY)
     }
 
     fn version_text(&self, program: &Program, _: Option<ServerUser>) -> Result<String> {

@@ -9,37 +9,32 @@ use crate::{
 use fs_err as fs;
 use std::path::{Path, PathBuf};
 
-pub(super) struct Cargo;
+pub(super) const REGISTRY: Registry =
+    Registry { name: CRATE, lookup: super::as_written, fetch, unpack: super::unpacked };
 
-impl Registry for Cargo {
-    fn name(&self) -> &'static str {
-        CRATE
-    }
-
-    fn fetch(&self, package: &Package, _: &Places, to: &Destination<'_>) -> Result<Vec<PathBuf>> {
-        let name = package.names.first().map_or("", String::as_str);
-        // A throw-away package that needs the crate and nothing of its features.
-        fs::create_dir_all(to.scratch.join("src"))?;
-        fs::write(to.scratch.join("src/lib.rs"), "")?;
-        let manifest = format!(
-            "[package]\nname = \"fetch\"\nversion = \"1.0.0\"\nedition = \"2021\"\n[workspace]\n\
-             [dependencies.wanted]\npackage = \"{name}\"\nversion = \"={}\"\n\
-             default-features = false\n",
-            package.at
-        );
-        fs::write(to.scratch.join("Cargo.toml"), manifest)?;
-        let words = ["metadata", "--format-version", "1", "--quiet"];
-        let text = client::run("cargo", &words, to.scratch, &package.label())?;
-        let file = format!("{name}-{}.crate", package.at);
-        let archive = archive_of(&text, name).map(|folder| folder.join(&file));
-        archive.filter(|path| path.is_file()).map(|path| vec![path]).ok_or_else(|| {
-            Error::ClientFailed {
-                program: "cargo".to_owned(),
-                package: package.label(),
-                text: format!("it keeps no `{file}`"),
-            }
-        })
-    }
+fn fetch(package: &Package, _: &Places, to: &Destination<'_>) -> Result<Vec<PathBuf>> {
+    let name = package.names.first().map_or("", String::as_str);
+    // A throw-away package that needs the crate and nothing of its features.
+    fs::create_dir_all(to.scratch.join("src"))?;
+    fs::write(to.scratch.join("src/lib.rs"), "")?;
+    let manifest = format!(
+        "[package]\nname = \"fetch\"\nversion = \"1.0.0\"\nedition = \"2021\"\n[workspace]\n\
+         [dependencies.wanted]\npackage = \"{name}\"\nversion = \"={}\"\n\
+         default-features = false\n",
+        package.at
+    );
+    fs::write(to.scratch.join("Cargo.toml"), manifest)?;
+    let words = ["metadata", "--format-version", "1", "--quiet"];
+    let text = client::run("cargo", &words, to.scratch, &package.label())?;
+    let file = format!("{name}-{}.crate", package.at);
+    let archive = archive_of(&text, name).map(|folder| folder.join(&file));
+    archive.filter(|path| path.is_file()).map(|path| vec![path]).ok_or_else(|| {
+        Error::ClientFailed {
+            program: "cargo".to_owned(),
+            package: package.label(),
+            text: format!("it keeps no `{file}`"),
+        }
+    })
 }
 
 /// The folder where Cargo keeps the archive of a crate, by where it keeps its content:

@@ -7,7 +7,7 @@ use crate::{Error, Places, Result, client, package::Package};
 use fs_err as fs;
 use std::path::{Path, PathBuf};
 
-pub(super) struct Debian;
+pub(super) const REGISTRY: Registry = Registry { name: "debian", lookup, fetch, unpack };
 
 /// Packages that servers depend on and never load: taken for installed, they stay out of the
 /// download.
@@ -28,43 +28,32 @@ const KEYRINGS: &[&str] = &[
     "/usr/share/keyrings/debian-archive-keyring.pgp",
 ];
 
-impl Registry for Debian {
-    fn name(&self) -> &'static str {
-        "debian"
-    }
+fn lookup(package: &Package, places: &Places) -> Result<String> {
+    let apt = Apt::open(package, places)?;
+    apt.update()?;
+    apt.candidate()
+}
 
-    fn lookup(&self, package: &Package, places: &Places) -> Result<String> {
-        let apt = Apt::open(package, places)?;
-        apt.update()?;
-        apt.candidate()
-    }
+fn fetch(package: &Package, places: &Places, to: &Destination<'_>) -> Result<Vec<PathBuf>> {
+    let apt = Apt::open(package, places)?;
+    apt.update()?;
+    apt.stand_in(&apt.candidate()?)?;
+    let cache = to.scratch.join("archives");
+    places.make(&cache, places.readable())?;
+    places.make(&cache.join("partial"), 0o700)?;
+    let option = format!("Dir::Cache::archives={}", cache.display());
+    let mut words = vec!["-o", &option, "--yes", "--download-only", "install"];
+    words.extend(package.names.iter().map(String::as_str));
+    apt.run("apt-get", &words)?;
+    super::files_in(&cache, "deb")
+}
 
-    fn fetch(
-        &self,
-        package: &Package,
-        places: &Places,
-        to: &Destination<'_>,
-    ) -> Result<Vec<PathBuf>> {
-        let apt = Apt::open(package, places)?;
-        apt.update()?;
-        apt.stand_in(&apt.candidate()?)?;
-        let cache = to.scratch.join("archives");
-        places.make(&cache, places.readable())?;
-        places.make(&cache.join("partial"), 0o700)?;
-        let option = format!("Dir::Cache::archives={}", cache.display());
-        let mut words = vec!["-o", &option, "--yes", "--download-only", "install"];
-        words.extend(package.names.iter().map(String::as_str));
-        apt.run("apt-get", &words)?;
-        super::files_in(&cache, "deb")
+fn unpack(package: &Package, files: &[PathBuf], to: &Destination<'_>) -> Result<()> {
+    for file in files {
+        let words = [Path::new("-x"), file, to.folder];
+        client::run("dpkg", &words, to.scratch, &package.label())?;
     }
-
-    fn unpack(&self, package: &Package, files: &[PathBuf], to: &Destination<'_>) -> Result<()> {
-        for file in files {
-            let words = [Path::new("-x"), file, to.folder];
-            client::run("dpkg", &words, to.scratch, &package.label())?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// A private state of apt for one suite.

@@ -7,29 +7,24 @@ use crate::{Places, Result, client, package::Package};
 use fs_err as fs;
 use std::path::PathBuf;
 
-pub(super) struct Maven;
+pub(super) const REGISTRY: Registry =
+    Registry { name: "maven", lookup: super::as_written, fetch, unpack: super::unpacked };
 
-impl Registry for Maven {
-    fn name(&self) -> &'static str {
-        "maven"
+fn fetch(package: &Package, _: &Places, to: &Destination<'_>) -> Result<Vec<PathBuf>> {
+    let mut arguments =
+        ["--quiet", "--batch-mode", "--strict-checksums"].map(str::to_owned).to_vec();
+    if is_range(&package.at) {
+        fs::write(to.scratch.join("pom.xml"), project(package))?;
+        arguments.push("dependency:copy-dependencies".to_owned());
+        arguments.push("-DexcludeTransitive=true".to_owned());
+    } else {
+        let name = package.names.first().map_or("", String::as_str);
+        arguments.push("dependency:copy".to_owned());
+        arguments.push(format!("-Dartifact={name}:{}", package.at));
     }
-
-    fn fetch(&self, package: &Package, _: &Places, to: &Destination<'_>) -> Result<Vec<PathBuf>> {
-        let mut arguments =
-            ["--quiet", "--batch-mode", "--strict-checksums"].map(str::to_owned).to_vec();
-        if is_range(&package.at) {
-            fs::write(to.scratch.join("pom.xml"), project(package))?;
-            arguments.push("dependency:copy-dependencies".to_owned());
-            arguments.push("-DexcludeTransitive=true".to_owned());
-        } else {
-            let name = package.names.first().map_or("", String::as_str);
-            arguments.push("dependency:copy".to_owned());
-            arguments.push(format!("-Dartifact={name}:{}", package.at));
-        }
-        arguments.push(format!("-DoutputDirectory={}", to.scratch.join("jars").display()));
-        client::run("mvn", &arguments, to.scratch, &package.label())?;
-        super::only(super::files_in(&to.scratch.join("jars"), "jar")?, "mvn", package)
-    }
+    arguments.push(format!("-DoutputDirectory={}", to.scratch.join("jars").display()));
+    client::run("mvn", &arguments, to.scratch, &package.label())?;
+    super::only(super::files_in(&to.scratch.join("jars"), "jar")?, "mvn", package)
 }
 
 fn is_range(version: &str) -> bool {

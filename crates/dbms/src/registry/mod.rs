@@ -11,27 +11,15 @@ mod npm;
 mod pypi;
 
 /// A package registry, spoken to through its own client program, which follows the host's settings.
-pub(crate) trait Registry: Sync {
+pub(crate) struct Registry {
     /// Name in the table.
-    fn name(&self) -> &'static str;
-
+    name: &'static str,
     /// The version that the registry holds now, for packages that move.
-    fn lookup(&self, package: &Package, _: &Places) -> Result<String> {
-        Ok(package.at.clone())
-    }
-
+    pub(crate) lookup: fn(&Package, &Places) -> Result<String>,
     /// Fetches the package's files. The client verifies what its registry knows of them.
-    fn fetch(
-        &self,
-        package: &Package,
-        places: &Places,
-        to: &Destination<'_>,
-    ) -> Result<Vec<PathBuf>>;
-
+    pub(crate) fetch: fn(&Package, &Places, &Destination<'_>) -> Result<Vec<PathBuf>>,
     /// Unpacks the fetched files.
-    fn unpack(&self, _: &Package, files: &[PathBuf], to: &Destination<'_>) -> Result<()> {
-        files.iter().try_for_each(|file| archive::unpack(file, to.folder))
-    }
+    pub(crate) unpack: fn(&Package, &[PathBuf], &Destination<'_>) -> Result<()>,
 }
 
 /// Where a package goes.
@@ -43,16 +31,26 @@ pub(crate) struct Destination<'a> {
 }
 
 /// All registries.
-const REGISTRIES: &[&dyn Registry] =
-    &[&maven::Maven, &npm::Npm, &debian::Debian, &cargo::Cargo, &pypi::Pypi];
+const REGISTRIES: &[Registry] =
+    &[maven::REGISTRY, npm::REGISTRY, debian::REGISTRY, cargo::REGISTRY, pypi::REGISTRY];
 
 /// The registry of a package.
-pub(crate) fn of(package: &Package) -> Result<&'static dyn Registry> {
-    let found = REGISTRIES.iter().copied().find(|r| r.name() == package.registry);
+pub(crate) fn of(package: &Package) -> Result<&'static Registry> {
+    let found = REGISTRIES.iter().find(|r| r.name == package.registry);
     found.ok_or_else(|| Error::ClientMissing {
         program: package.registry.to_owned(),
         package: package.label(),
     })
+}
+
+/// The version as it is written.
+fn as_written(package: &Package, _: &Places) -> Result<String> {
+    Ok(package.at.clone())
+}
+
+/// Unpacks files that are archives.
+fn unpacked(_: &Package, files: &[PathBuf], to: &Destination<'_>) -> Result<()> {
+    files.iter().try_for_each(|file| archive::unpack(file, to.folder))
 }
 
 /// What a program delivered for a package, if it is one file.

@@ -13,47 +13,39 @@ use std::{
     path::Path,
 };
 
-pub(super) struct Folder;
+pub(super) const KIND: Kind = Kind { name: "path", check, identify, unpack };
 
 /// What is left out: the history, which is no part of a tree.
 pub(super) const HISTORY: &str = ".git";
 
-impl Kind for Folder {
-    fn name(&self) -> &'static str {
-        "path"
+fn check(tree: &Tree) -> Result<()> {
+    match Path::new(&tree.at) {
+        path if path.is_dir() => Ok(()),
+        path if path.exists() => Err(refused(tree, "is no folder; write `archive` for a tarball")),
+        _ => Err(refused(tree, "does not exist; name the folder of a source tree")),
     }
+}
 
-    fn check(&self, tree: &Tree) -> Result<()> {
-        match Path::new(&tree.at) {
-            path if path.is_dir() => Ok(()),
-            path if path.exists() => {
-                Err(refused(tree, "is no folder; write `archive` for a tarball"))
-            }
-            _ => Err(refused(tree, "does not exist; name the folder of a source tree")),
+fn identify(tree: &Tree, _: &Places) -> Result<Identity> {
+    check(tree)?;
+    Ok(Identity { hash: hash(Path::new(&tree.at))?, revision: String::new() })
+}
+
+fn unpack(what: &Known<'_>, to: &Destination<'_>) -> Result<Vec<Download>> {
+    let tree = what.tree;
+    let source = fs::canonicalize(&tree.at)?;
+    fs::remove_dir(to.folder)?;
+    folder::copy_without(&source, to.folder, HISTORY).map_err(|error| match error {
+        Error::ForeignFile { path, .. } => {
+            let path = path.display();
+            refused(tree, format!("holds `{path}` of another user; give all to one user"))
         }
+        other => other,
+    })?;
+    if hash(to.folder)? != what.identity.hash {
+        return Err(refused(tree, "changed while it was copied; try again"));
     }
-
-    fn identify(&self, tree: &Tree, _: &Places) -> Result<Identity> {
-        self.check(tree)?;
-        Ok(Identity { hash: hash(Path::new(&tree.at))?, revision: String::new() })
-    }
-
-    fn unpack(&self, what: &Known<'_>, to: &Destination<'_>) -> Result<Vec<Download>> {
-        let tree = what.tree;
-        let source = fs::canonicalize(&tree.at)?;
-        fs::remove_dir(to.folder)?;
-        folder::copy_without(&source, to.folder, HISTORY).map_err(|error| match error {
-            Error::ForeignFile { path, .. } => {
-                let path = path.display();
-                refused(tree, format!("holds `{path}` of another user; give all to one user"))
-            }
-            other => other,
-        })?;
-        if hash(to.folder)? != what.identity.hash {
-            return Err(refused(tree, "changed while it was copied; try again"));
-        }
-        Ok(Vec::new())
-    }
+    Ok(Vec::new())
 }
 
 /// SHA-256 of names, kinds, modes and contents of everything below a folder. Links are not

@@ -12,7 +12,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-pub(super) struct Git;
+pub(super) const KIND: Kind = Kind { name: "git", check, identify, unpack };
 
 /// Branches, tags, what a copy knows of the branches of others, and what is checked out.
 const REFERENCES: [&str; 4] = [
@@ -29,44 +29,38 @@ const COMMIT: [usize; 2] = [40, 64];
 const ATTRIBUTES: &str =
     "* -export-ignore -export-subst -filter -text -ident -working-tree-encoding\n";
 
-impl Kind for Git {
-    fn name(&self) -> &'static str {
-        "git"
+fn check(tree: &Tree) -> Result<()> {
+    check_word(tree, &tree.at)?;
+    if tree.revision.is_empty() {
+        return Err(refused(tree, "lacks `rev`; name a tag, a branch or a commit"));
     }
+    check_word(tree, &tree.revision)?;
+    match place(tree)? {
+        Some(folder) => check_revision(tree, &folder),
+        None => Ok(()),
+    }
+}
 
-    fn check(&self, tree: &Tree) -> Result<()> {
-        check_word(tree, &tree.at)?;
-        if tree.revision.is_empty() {
-            return Err(refused(tree, "lacks `rev`; name a tag, a branch or a commit"));
-        }
-        check_word(tree, &tree.revision)?;
-        match place(tree)? {
-            Some(folder) => check_revision(tree, &folder),
-            None => Ok(()),
-        }
-    }
+fn identify(tree: &Tree, places: &Places) -> Result<Identity> {
+    check(tree)?;
+    let mirror = Mirror::open(tree, places)?;
+    // A commit that is there stays what it is; a branch moves.
+    let commit = match mirror.commit().filter(|_| is_commit(&tree.revision)) {
+        Some(commit) => commit,
+        None => mirror.update()?,
+    };
+    let hash = mirror.run(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")])?;
+    Ok(Identity { hash: format!("git-tree:{}", hash.trim()), revision: commit })
+}
 
-    fn identify(&self, tree: &Tree, places: &Places) -> Result<Identity> {
-        self.check(tree)?;
-        let mirror = Mirror::open(tree, places)?;
-        // A commit that is there stays what it is; a branch moves.
-        let commit = match mirror.commit().filter(|_| is_commit(&tree.revision)) {
-            Some(commit) => commit,
-            None => mirror.update()?,
-        };
-        let hash = mirror.run(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")])?;
-        Ok(Identity { hash: format!("git-tree:{}", hash.trim()), revision: commit })
-    }
-
-    fn unpack(&self, what: &Known<'_>, to: &Destination<'_>) -> Result<Vec<Download>> {
-        let mirror = Mirror::open(what.tree, what.places)?;
-        let tarball = to.scratch.join("tree.tar");
-        let output = format!("--output={}", tarball.display());
-        mirror.run(&["archive", "--format=tar", &output, &what.identity.revision])?;
-        archive::unpack(&tarball, to.folder)?;
-        fs::remove_file(tarball)?;
-        Ok(Vec::new())
-    }
+fn unpack(what: &Known<'_>, to: &Destination<'_>) -> Result<Vec<Download>> {
+    let mirror = Mirror::open(what.tree, what.places)?;
+    let tarball = to.scratch.join("tree.tar");
+    let output = format!("--output={}", tarball.display());
+    mirror.run(&["archive", "--format=tar", &output, &what.identity.revision])?;
+    archive::unpack(&tarball, to.folder)?;
+    fs::remove_file(tarball)?;
+    Ok(Vec::new())
 }
 
 /// The folder of a repository on this host; none for an address, and for a file that holds one:

@@ -9,19 +9,16 @@ use crate::{CompileError, Error, Places, Result, manifest::Download, registry::D
 use model::recipe::Tree;
 
 /// A kind of source trees: the key of `source` in an experiment.
-pub(crate) trait Kind: Sync {
+pub(crate) struct Kind {
     /// Name in the table.
-    fn name(&self) -> &'static str;
-
+    name: &'static str,
     /// Refuses what names no tree, as far as this host knows. Fetches nothing, and executes nothing
     /// of the tree.
-    fn check(&self, tree: &Tree) -> Result<()>;
-
+    pub(crate) check: fn(&Tree) -> Result<()>,
     /// What the tree holds now, before it is put anywhere.
-    fn identify(&self, tree: &Tree, places: &Places) -> Result<Identity>;
-
+    pub(crate) identify: fn(&Tree, &Places) -> Result<Identity>,
     /// Puts the tree into a folder; the files that were fetched for it.
-    fn unpack(&self, what: &Known<'_>, to: &Destination<'_>) -> Result<Vec<Download>>;
+    pub(crate) unpack: fn(&Known<'_>, &Destination<'_>) -> Result<Vec<Download>>,
 }
 
 /// What a tree holds.
@@ -41,11 +38,11 @@ pub(crate) struct Known<'a> {
 }
 
 /// All kinds.
-const KINDS: &[&dyn Kind] = &[&folder::Folder, &git::Git, &tarball::Tarball, &cargo::Cargo];
+const KINDS: &[Kind] = &[folder::KIND, git::KIND, tarball::KIND, cargo::KIND];
 
 /// The kind of a tree.
-pub(crate) fn of(tree: &Tree) -> Result<&'static dyn Kind> {
-    let found = KINDS.iter().copied().find(|kind| kind.name() == tree.kind);
+pub(crate) fn of(tree: &Tree) -> Result<&'static Kind> {
+    let found = KINDS.iter().find(|kind| kind.name == tree.kind);
     found.ok_or_else(|| {
         refused(tree, "is of no known kind; write `path`, `git`, `archive` or `crate`")
     })

@@ -48,15 +48,7 @@ pub(crate) fn bench_at(places: Places, id: &str) -> Bench {
 pub(crate) fn config(settings: &[&str]) -> Config {
     let setting = |text: &&str| {
         let (name, value) = text.split_once('=').unwrap();
-        Setting {
-            name: name.trim_end_matches('?').to_owned(),
-            value: value.to_owned(),
-            reason: String::new(),
-            optional: name.ends_with('?'),
-            secret: false,
-            before: Vec::new(),
-            follows: None,
-        }
+        Setting { optional: name.ends_with('?'), ..Setting::of(name.trim_end_matches('?'), value) }
     };
     Config {
         name: "test".to_owned(),

@@ -325,30 +325,6 @@ fn limits(bounds: Option<script::Bounds>) -> Limits {
 impl Program {
     /// A program without operations.
     pub(crate) fn empty(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            role: String::new(),
-            ops: Vec::new(),
-            weight_total: 0,
-            statements: Vec::new(),
-            slots: Vec::new(),
-            draws: Vec::new(),
-            sql: Vec::new(),
-            session: Vec::new(),
-            templates: Vec::new(),
-            fillers: Vec::new(),
-            integers: Vec::new(),
-            texts: Vec::new(),
-            decimals: Vec::new(),
-            sequences: Vec::new(),
-            registers: 0,
-            kept: 0,
-            visits: 0,
-            text_registers: Vec::new(),
-            tables: 1,
-            places: BTreeMap::new(),
-            parameters: model::Parameters::new(),
-            dataset: None,
-        }
+        Self { name: name.to_owned(), tables: 1, ..Self::default() }
     }
 }

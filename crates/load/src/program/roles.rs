@@ -1,7 +1,7 @@
 //! A workload with its roles: a program each, and how they start, go together and end.
 
 use super::compile::{Refusal, compile};
-use super::{Op, Program, Span};
+use super::{Op, Program};
 use crate::{
     Error,
     arrival::{Member, Schedule},
@@ -9,7 +9,7 @@ use crate::{
 use model::{
     drive::Assignment,
     lua::EVENT,
-    script::{End, Pairing, Pauses, Role},
+    script::{End, Pairing, Role},
     workload::Arrival,
 };
 use std::sync::Arc;
@@ -78,11 +78,9 @@ impl Roles {
             program.ops.push(Op {
                 name: EVENT.to_owned(),
                 weight_end: 1,
-                pauses: Pauses::default(),
-                draws: Span::default(),
-                statements: Span::default(),
                 transaction: true,
                 writes: true,
+                ..Op::default()
             });
             Part {
                 program: Arc::new(program),

@@ -2,13 +2,13 @@
 
 use super::{Member, Transaction};
 use crate::Error;
-use crate::program::{Op, Part, Program, Roles, Span};
+use crate::program::{Op, Part, Program, Roles};
 use crate::wire::{Parameter, Sql};
 use model::{
     Parameters,
     drive::Assignment,
     quoted,
-    script::{Pauses, Role},
+    script::Role,
     workload::{Class, Mode},
 };
 use std::sync::Arc;
@@ -149,11 +149,9 @@ pub(crate) fn program<T: Coded>(
         program.ops.push(Op {
             name: operation.name.to_owned(),
             weight_end: program.weight_total,
-            pauses: Pauses::default(),
-            draws: Span::default(),
-            statements: Span::default(),
             transaction: true,
             writes: true,
+            ..Op::default()
         });
     }
     program

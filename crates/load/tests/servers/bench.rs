@@ -96,15 +96,7 @@ fn config(server: &str) -> Config {
         "postgres" => &[("shared_buffers", "64MB"), ("synchronous_commit", "off")],
         _ => &[("innodb_buffer_pool_size", "64M"), ("innodb_flush_log_at_trx_commit", "0")],
     };
-    let setting = |(name, value): &(&str, &str)| Setting {
-        name: (*name).to_owned(),
-        value: (*value).to_owned(),
-        reason: String::new(),
-        optional: false,
-        secret: false,
-        before: Vec::new(),
-        follows: None,
-    };
+    let setting = |(name, value): &(&str, &str)| Setting::of(*name, *value);
     Config {
         name: "test".to_owned(),
         engine: Some("InnoDB".to_owned()).filter(|_| server == "mysql"),

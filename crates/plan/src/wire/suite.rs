@@ -20,7 +20,7 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An ordered list of phases: the domain form of one file of `catalog/suites`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Suite {
     /// Unique name: the file's stem.
     pub name: String,
@@ -52,17 +52,18 @@ pub struct Preset {
 }
 
 /// Who decides the order of a suite's phases.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SuiteOrder {
     /// The file: a published order.
     Fixed,
     /// Reading workloads come before writing ones, else as in the file.
+    #[default]
     ReadsFirst,
 }
 
 /// One entry of a suite.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct SuitePhase {
     /// Name without what the factors of an experiment add.
     pub name: String,

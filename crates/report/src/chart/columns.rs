@@ -1,6 +1,6 @@
 //! Ratios as vertical bars: one small chart per group, a bar per test and variant, from 0.
 
-use super::{Columns, forest::legend, scale::even};
+use super::{Columns, forest::legend, scale::even, tenth};
 use crate::{escape::terminal, number};
 use maud::{Markup, html};
 
@@ -35,19 +35,19 @@ fn one(chart: &Columns) -> Markup {
     let to = ends.map(|end| end.min(tallest * 1.25)).fold(1.0, f64::max) * 1.08;
     let from = chart.from.clamp(0.0, 0.95);
     let height = |ratio: f64| HEIGHT * ((ratio - from) / (to - from)).clamp(0.0, 1.0);
-    let y = |ratio: f64| round(TOP + HEIGHT - height(ratio));
+    let y = |ratio: f64| tenth(TOP + HEIGHT - height(ratio));
     let longest = chart.rows.iter().map(|row| row.title.chars().count()).max().unwrap_or(0) as f64;
     let room = (chart.variants.len() as f64 * BAR + GAP).max(TEST);
     // The first name reaches to the left of its bars.
-    let left = round(LEFT.max(longest * ASIDE - room / 2.0 + 8.0));
-    let width = round(left + room * chart.rows.len() as f64 + 10.0);
+    let left = tenth(LEFT.max(longest * ASIDE - room / 2.0 + 8.0));
+    let width = tenth(left + room * chart.rows.len() as f64 + 10.0);
     let bottom = TOP + HEIGHT;
     html! {
         figure class="columns" data-chart="columns" {
             figcaption { (terminal(&chart.title)) }
             p class="empty" { (chart.description) }
             div class="wide" tabindex="0" role="group" aria-label=(terminal(&chart.title)) {
-                svg width=(round(width)) height=(round(bottom + 22.0 + longest * DOWN)) role="img"
+                svg width=(tenth(width)) height=(tenth(bottom + 22.0 + longest * DOWN)) role="img"
                     data-marks=(bars().count()) {
                     title { (terminal(&chart.title)) }
                     desc { (terminal(&described(chart))) }
@@ -62,9 +62,9 @@ fn one(chart: &Columns) -> Markup {
                         @for dot in &row.dots {
                             @let bars = chart.variants.len() as f64 * BAR;
                             @let x = start + (room - bars) / 2.0 + dot.variant as f64 * BAR;
-                            (bar(chart, dot, &Frame { x: round(x), bottom, y: &y }))
+                            (bar(chart, dot, &Frame { x: tenth(x), bottom, y: &y }))
                         }
-                        @let (x, down) = (round(start + room / 2.0 + 4.0), bottom + 14.0);
+                        @let (x, down) = (tenth(start + room / 2.0 + 4.0), bottom + 14.0);
                         text class="test" x=(x) y=(down)
                             transform={ "rotate(-40 " (x) " " (down) ")" } {
                             (terminal(&row.title))
@@ -93,7 +93,7 @@ fn bar(chart: &Columns, dot: &super::Dot, frame: &Frame<'_>) -> Markup {
             title { (terminal(&dot.words)) }
             @if let Some(ratio) = dot.ratio {
                 rect class="bar" x=(x + 1.0) width=(BAR - 2.0) y=(y(ratio))
-                    height=(round(bottom - y(ratio))) {}
+                    height=(tenth(bottom - y(ratio))) {}
                 @if let Some((low, high)) = dot.span {
                     line class="span" x1=(middle) x2=(middle) y1=(y(low)) y2=(y(high)) {}
                 } @else if chart.variants.len() <= NUMBERED {
@@ -116,10 +116,6 @@ fn described(chart: &Columns) -> String {
         format!("{}: {}", row.title, words.join(", "))
     });
     words.collect::<Vec<_>>().join("; ")
-}
-
-fn round(value: f64) -> f64 {
-    (value * 10.0).round() / 10.0
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::{
     Dot, Forest, ForestRow, Form,
     scale::{RatioScale, even},
+    tenth,
 };
 use crate::{escape::terminal, number};
 use maud::{Markup, html};
@@ -103,14 +104,14 @@ impl Places {
             Self::Ratios(scale) => scale.place(ratio),
             Self::Bars { from, to } => ((ratio - from) / (to - from)).clamp(0.0, 1.0),
         };
-        round(place * 100.0)
+        tenth(place * 100.0)
     }
 
     fn marks(&self) -> Vec<(f64, String)> {
         match self {
             Self::Ratios(scale) => {
                 let marks = scale.marks().into_iter();
-                marks.map(|(place, word)| (round(place * 100.0), word)).collect()
+                marks.map(|(place, word)| (tenth(place * 100.0), word)).collect()
             }
             Self::Bars { from, to } => {
                 let values = even(*from, *to).into_iter();
@@ -185,7 +186,7 @@ fn ground(forest: &Forest, places: &Places) -> Markup {
     html! {
         @if let Some(margin) = margin {
             @let (low, high) = (places.percent(1.0 / margin), places.percent(margin));
-            rect class="margin" x={ (low) "%" } width={ (round(high - low)) "%" } height="100%"
+            rect class="margin" x={ (low) "%" } width={ (tenth(high - low)) "%" } height="100%"
                 fill="currentColor" fill-opacity=".09" {}
         }
         g stroke="currentColor" shape-rendering="crispEdges" {
@@ -261,10 +262,6 @@ fn cut(y: usize, thick: usize) -> Markup {
             line class="cut" x1=(x) x2=(x + 5) y1=(y + reach) y2=(y - reach) {}
         }
     }
-}
-
-fn round(value: f64) -> f64 {
-    (value * 10.0).round() / 10.0
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Lines on two axes, as small charts side by side.
 
-use super::{Line, Lines, forest::legend, scale::Range};
+use super::{Line, Lines, forest::legend, scale::Range, tenth};
 use crate::{escape::terminal, number};
 use maud::{Markup, html};
 
@@ -202,10 +202,6 @@ fn height(place: f64) -> f64 {
     tenth(HEIGHT - BOTTOM - place * (HEIGHT - BOTTOM - TOP - 6.0))
 }
 
-fn tenth(value: f64) -> f64 {
-    (value * 10.0).round() / 10.0
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::{Axis, Scale};
@@ -241,11 +237,8 @@ mod tests {
 
     #[test]
     fn all_lines_share_their_axes_and_gaps_stay_gaps() {
-        let line = |name: &str, segments: &[&[(f64, f64)]]| Line {
-            name: name.into(),
-            class: "s0".into(),
-            segments: segments.iter().map(|segment| segment.to_vec()).collect(),
-            peak: None,
+        let line = |name: &str, segments: &[&[(f64, f64)]]| {
+            Line::new(name, "s0", segments.iter().map(|segment| segment.to_vec()).collect())
         };
         let points: &[(f64, f64)] = &[(1.0, 0.0), (2.0, 100.0)];
         let mut high = line("high", &[points, &[(4.0, 50.0)]]);

@@ -202,6 +202,22 @@ pub struct Line {
     pub peak: Option<(f64, f64)>,
 }
 
+impl Line {
+    /// A line without a peak.
+    pub(crate) fn new(
+        name: impl Into<String>,
+        class: impl Into<String>,
+        segments: Vec<Vec<(f64, f64)>>,
+    ) -> Self {
+        Self { name: name.into(), class: class.into(), segments, peak: None }
+    }
+}
+
+/// A place or a length [px] in tenths.
+fn tenth(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
 /// The chart as HTML with SVG in it. `id` is a name that nothing else on the page has.
 pub(crate) fn draw(chart: &Chart, id: &str) -> Markup {
     match chart {

@@ -14,10 +14,10 @@ use model::mark::SLA_MISSED;
 
 /// In the first style.
 pub(super) const PAGE: Page =
-    Page { name: "insert_benchmark", document: |report| document(report, STYLES[0]) };
+    Page { name: "insert_benchmark", document: |report| document(report, &STYLES[0]) };
 
 /// The tables of every comparison that has paced work, in a style.
-pub(crate) fn document(report: &Report, style: &dyn Style) -> Document {
+pub(crate) fn document(report: &Report, style: &Style) -> Document {
     let mut document = Document::default();
     for comparison in &report.comparisons {
         let columns = phase_columns(comparison);

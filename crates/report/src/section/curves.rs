@@ -85,11 +85,9 @@ fn charts(inputs: &Inputs<'_>, curves: &[Curve], form: &Form) -> Vec<Lines> {
     };
     let chart = |(phase, mut own): (&str, Vec<&Curve>)| {
         own.sort_by_key(order);
-        let line = |curve: &&Curve| Line {
-            name: curve.subject.clone(),
-            class: inputs.palette.class(&curve.subject),
-            segments: thinned(&curve.segments, inputs.budget()),
-            peak: None,
+        let line = |curve: &&Curve| {
+            let segments = thinned(&curve.segments, inputs.budget());
+            Line::new(&curve.subject, inputs.palette.class(&curve.subject), segments)
         };
         Lines {
             milestones: Vec::new(),

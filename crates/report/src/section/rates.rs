@@ -16,14 +16,14 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
         return;
     }
     document.section("rates", "Set rates");
-    let styled = |style: &&dyn Style| {
+    let styled = |style: &Style| {
         let mut inner = Document::default();
-        for summary in summary::tables(inputs.comparison, &columns, *style) {
+        for summary in summary::tables(inputs.comparison, &columns, style) {
             inner.heading(3, summary.title);
             inner.items.push(Item::Sortable(summary.table));
             summary.legend.into_iter().for_each(|said| inner.paragraph(said));
         }
-        Styled { name: style.name(), items: inner.items }
+        Styled { name: style.name, items: inner.items }
     };
     document.items.push(Item::Styles(STYLES.iter().map(styled).collect()));
     document.items.extend(summary::warnings(inputs.comparison, &columns));

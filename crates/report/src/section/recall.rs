@@ -125,12 +125,8 @@ fn charts(inputs: &Inputs<'_>) -> Vec<Lines> {
 fn chart(inputs: &Inputs<'_>, index: &str, curves: &[&RecallCurve<'_>]) -> Lines {
     let line = |curve: &&RecallCurve<'_>| {
         let nines = |recall: f64| (-(1.0 - recall).log10()).clamp(0.0, NINES_MAX);
-        Line {
-            name: curve.subject.to_owned(),
-            class: inputs.palette.class(curve.subject),
-            segments: vec![curve.points.iter().map(|one| (nines(one.recall), one.rate)).collect()],
-            peak: None,
-        }
+        let points = curve.points.iter().map(|one| (nines(one.recall), one.rate)).collect();
+        Line::new(curve.subject, inputs.palette.class(curve.subject), vec![points])
     };
     let said = curves.iter().map(|curve| {
         let ends = [curve.points.first(), curve.points.last()];

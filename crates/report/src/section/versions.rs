@@ -80,12 +80,6 @@ fn chart(grid: &Grid, metric: usize, row: usize, what: &str) -> Option<Lines> {
     }
     let names: Vec<String> = grid.columns.iter().map(|column| column.title.clone()).collect();
     let end = (names.len() - 1) as f64;
-    let line = |name: &str, class: &str, segments| Line {
-        name: name.to_owned(),
-        class: class.to_owned(),
-        segments,
-        peak: None,
-    };
     let title = &grid.rows[row].title;
     Some(Lines {
         milestones: Vec::new(),
@@ -94,8 +88,8 @@ fn chart(grid: &Grid, metric: usize, row: usize, what: &str) -> Option<Lines> {
         x: Axis { title: String::new(), scale: Scale::Names, names },
         y: Axis { title: format!("relative {what}"), ..Axis::default() },
         lines: vec![
-            line("base = 1", "base", vec![vec![(0.0, 1.0), (end, 1.0)]]),
-            line("test", "s0", segments),
+            Line::new("base = 1", "base", vec![vec![(0.0, 1.0), (end, 1.0)]]),
+            Line::new("test", "s0", segments),
         ],
     })
 }

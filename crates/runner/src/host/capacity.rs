@@ -126,21 +126,12 @@ mod tests {
     use model::subject::{Build, Config};
 
     fn subject(limit: &str) -> Subject {
-        let setting = Setting {
-            name: "max_connections".to_owned(),
-            value: limit.to_owned(),
-            reason: String::new(),
-            optional: false,
-            secret: false,
-            before: Vec::new(),
-            follows: None,
-        };
         Subject {
             label: "mysql-5.6.24".to_owned(),
             build: Build::of("mysql", ""),
             config: Config {
                 name: "mine".to_owned(),
-                settings: vec![setting],
+                settings: vec![Setting::of("max_connections", limit)],
                 ..Config::default()
             },
             levels: Default::default(),

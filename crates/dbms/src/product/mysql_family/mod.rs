@@ -136,44 +136,29 @@ fn has_engine(config: &Config, name: &str) -> bool {
 }
 
 /// What tells the members of the family apart; see [`Dbms`] for the methods that it has too.
-pub(super) trait Member: Sync {
-    fn name(&self) -> &'static str;
-
-    fn help(&self) -> &'static str;
-
+pub(super) struct Member {
+    pub(super) name: &'static str,
+    pub(super) help: &'static str,
     /// Names of the server's program, the preferred one first.
-    fn programs(&self) -> &'static [&'static str];
-
-    fn plan_questions(&self, statement: &Explained<'_>) -> Vec<Question>;
-
+    pub(super) programs: &'static [&'static str],
+    pub(super) plan_questions: fn(&Explained<'_>) -> Vec<Question>,
     /// Statements that make MyRocks flush and compact what it has postponed.
-    fn settle_rocksdb(&self) -> &'static [Maintenance];
-
-    fn limit_sql(&self, _version: &str, _limit: Option<Duration>) -> Option<String> {
-        None
-    }
-
-    fn settings_under_emulation(&self, _: &Config) -> Vec<Setting> {
-        Vec::new()
-    }
-
-    fn releases(&self) -> Vec<Release>;
-
+    pub(super) settle_rocksdb: &'static [Maintenance],
+    pub(super) limit_sql: fn(&str, Option<Duration>) -> Option<String>,
+    pub(super) settings_under_emulation: fn(&Config) -> Vec<Setting>,
+    pub(super) releases: fn() -> Vec<Release>,
     /// Unpacks what a package holds packed.
-    fn unpack(&self, _folder: &Path) -> Result<()> {
-        Ok(())
-    }
-
-    fn recognises(&self, version_text: &str) -> bool;
+    pub(super) unpack: fn(&Path) -> Result<()>,
+    pub(super) recognises: fn(&str) -> bool,
 }
 
-impl<M: Member> Dbms for M {
+impl Dbms for Member {
     fn name(&self) -> &'static str {
-        Member::name(self)
+        self.name
     }
 
     fn help(&self) -> &'static str {
-        Member::help(self)
+        self.help
     }
 
     fn protocol(&self) -> &'static str {
@@ -189,7 +174,7 @@ impl<M: Member> Dbms for M {
     }
 
     fn plan_questions(&self, statement: &Explained<'_>) -> Vec<Question> {
-        Member::plan_questions(self, statement)
+        (self.plan_questions)(statement)
     }
 
     fn plan_access(&self, answer: &PlanRows) -> Vec<Access> {
@@ -223,7 +208,7 @@ impl<M: Member> Dbms for M {
 
     fn settle_sql(&self, config: &Config, _version: &str) -> Vec<Maintenance> {
         match has_engine(config, "rocksdb") {
-            true => [&[ANALYZE], self.settle_rocksdb()].concat(),
+            true => [&[ANALYZE], self.settle_rocksdb].concat(),
             // Pages are cleaned while tables are analyzed.
             false => [INNODB_SETTLE, &[ANALYZE]].concat(),
         }
@@ -234,28 +219,28 @@ impl<M: Member> Dbms for M {
     }
 
     fn limit_sql(&self, version: &str, limit: Option<Duration>) -> Option<String> {
-        Member::limit_sql(self, version, limit)
+        (self.limit_sql)(version, limit)
     }
 
     fn settings_under_emulation(&self, config: &Config) -> Vec<Setting> {
-        Member::settings_under_emulation(self, config)
+        (self.settings_under_emulation)(config)
     }
 
     fn releases(&self) -> Vec<Release> {
-        Member::releases(self)
+        (self.releases)()
     }
 
     fn arrange(&self, folder: &Path) -> Result<()> {
-        self.unpack(folder)?;
-        layout::arrange(folder, self.programs())
+        (self.unpack)(folder)?;
+        layout::arrange(folder, self.programs)
     }
 
     fn program(&self, basedir: &Path) -> Result<Program> {
-        layout::program(Member::name(self), basedir, self.programs())
+        layout::program(self.name, basedir, self.programs)
     }
 
     fn recognises(&self, version_text: &str) -> bool {
-        Member::recognises(self, version_text)
+        (self.recognises)(version_text)
     }
 
     fn initialise(&self, setup: &Setup<'_>) -> Result<Vec<Step>> {
@@ -271,7 +256,7 @@ impl<M: Member> Dbms for M {
     }
 
     fn tls_settings(&self, version: &str, files: [&Path; 2]) -> Vec<(&'static str, String)> {
-        tls::settings(Member::name(self), version, files)
+        tls::settings(self.name, version, files)
     }
 
     fn arguments(&self, setup: &Setup<'_>) -> Vec<String> {

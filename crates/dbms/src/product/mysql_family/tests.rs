@@ -21,9 +21,7 @@ fn values_are_quoted_where_an_option_file_would_cut_them() {
 #[test]
 fn tables_share_a_file_where_that_is_asked_for_in_any_way() {
     let check = |name: &str, value: &str, version: &str, expected: &'static [&'static str]| {
-        let (name, value) = (name.to_owned(), value.to_owned());
-        let settings = vec![Setting { name, value, ..Setting::default() }];
-        let config = Config { settings, ..Config::default() };
+        let config = Config { settings: vec![Setting::of(name, value)], ..Config::default() };
         let size = crate::find("mysql").unwrap().size(&config, version);
         assert_eq!(size, Size::Files(expected));
     };

@@ -28,9 +28,9 @@ impl Bench {
         fs::create_dir(&scratch).unwrap();
         fs::create_dir(&folder).unwrap();
         let kind = of(tree)?;
-        let identity = kind.identify(tree, &self.places)?;
+        let identity = (kind.identify)(tree, &self.places)?;
         let known = Known { tree, identity: &identity, places: &self.places };
-        kind.unpack(&known, &Destination { scratch: &scratch, folder: &folder })?;
+        (kind.unpack)(&known, &Destination { scratch: &scratch, folder: &folder })?;
         Ok((target, identity))
     }
 }
@@ -42,7 +42,7 @@ fn what_names_no_tree_is_refused_in_one_sentence() {
     fs::write(&file, "").unwrap();
     let check = |kind: &str, at: &Path, revision: &str, expected: &str| {
         let tree = tree(kind, at, revision);
-        let found = of(&tree).and_then(|kind| kind.check(&tree));
+        let found = of(&tree).and_then(|kind| (kind.check)(&tree));
         let said = found.map_or_else(|error| error.to_string(), |()| String::new());
         assert!(said.contains(expected) && said.is_empty() == expected.is_empty(), "{said}");
         assert!(!said.contains('\n'), "{said}");
@@ -165,7 +165,7 @@ fn a_revision_is_found_by_its_tag_or_its_name_and_comes_out_as_it_was_committed(
     assert!(error.contains(missing), "{error}");
     let check = |at: &Path, revision: &str, expected: &str| {
         let tree = tree("git", at, revision);
-        let said = of(&tree).and_then(|kind| kind.check(&tree));
+        let said = of(&tree).and_then(|kind| (kind.check)(&tree));
         let said = said.map_or_else(|error| error.to_string(), |()| String::new());
         assert!(said.contains(expected) && said.is_empty() == expected.is_empty(), "{said}");
         assert!(!said.contains('\n'), "{said}");
@@ -196,7 +196,7 @@ fn branches_move_vanish_and_may_be_called_as_commits_or_heads_are() {
     };
     let found = |revision: &str| {
         let tree = tree("git", &folder, revision);
-        of(&tree).unwrap().identify(&tree, &bench.places).map(|identity| identity.revision)
+        (of(&tree).unwrap().identify)(&tree, &bench.places).map(|identity| identity.revision)
     };
     let long = "a-branch-whose-name-is-longer-than-a-whole-commit-is";
     let first = commit("one");

@@ -57,12 +57,8 @@ fn add_caches<'a>(inputs: &Inputs<'a>, chart: &mut Lines) {
             [subject] => format!(" of {subject}"),
             several => format!(" of {} variants", several.len()),
         };
-        Line {
-            name: format!("cache{whose}: {} MiB", number::value(*mib)),
-            class: "cache".to_owned(),
-            segments: vec![vec![(0.0, *mib), (end, *mib)]],
-            peak: None,
-        }
+        let name = format!("cache{whose}: {} MiB", number::value(*mib));
+        Line::new(name, "cache", vec![vec![(0.0, *mib), (end, *mib)]])
     };
     let lines: Vec<Line> = caches.iter().map(line).collect();
     for line in &lines {

@@ -55,11 +55,9 @@ fn pair(inputs: &Inputs<'_>, role: &str, curves: &[&RoleCurve]) -> [Lines; 2] {
 /// Response times of a role by percentile.
 fn percentiles(inputs: &Inputs<'_>, step: &Step<'_>, role: &str) -> Option<Lines> {
     let own = |times: &&RoleTimes| times.phase == step.column.phase && times.role == role;
-    let line = |times: &RoleTimes| Line {
-        name: times.subject.clone(),
-        class: inputs.palette.class(&times.subject),
-        segments: vec![times.points.clone()],
-        peak: None,
+    let line = |times: &RoleTimes| {
+        let class = inputs.palette.class(&times.subject);
+        Line::new(&times.subject, class, vec![times.points.clone()])
     };
     let lines: Vec<Line> = inputs.details.role_times.iter().filter(own).map(line).collect();
     let said = lines.iter().filter_map(|line| {
@@ -81,12 +79,8 @@ fn chart(inputs: &Inputs<'_>, curves: &[&Curve], title: String, y: Axis) -> Line
     let budget = inputs.budget();
     let line = |subject: &String| {
         let curve = curves.iter().find(|curve| curve.subject == *subject)?;
-        Some(Line {
-            name: subject.clone(),
-            class: inputs.palette.class(subject),
-            segments: thinned(&curve.segments, budget),
-            peak: None,
-        })
+        let segments = thinned(&curve.segments, budget);
+        Some(Line::new(subject, inputs.palette.class(subject), segments))
     };
     Lines {
         milestones: Vec::new(),

@@ -50,7 +50,7 @@ pub(super) fn rates(inputs: &Inputs<'_>, step: &Step<'_>) -> Table {
         columns.push(Column::numbers("target", "rows/s"));
         columns.push(Column::numbers("seconds on target", "share"));
         columns.push(Column::numbers("largest lag", "ms"));
-        columns.extend(RULES.iter().map(|rule| Column::words(format!("{} rule", rule.name()))));
+        columns.extend(RULES.iter().map(|rule| Column::words(format!("{} rule", rule.name))));
     }
     let base = |cell: &PhaseCell| {
         let base = step.column.base(cell).filter(|base| base.missed().is_none());
@@ -78,7 +78,7 @@ pub(super) fn rates(inputs: &Inputs<'_>, step: &Step<'_>) -> Table {
             cells.push(TableCell::number(step.column.target_per_second));
             cells.push(TableCell::number(value("seconds_on_target_share")));
             cells.push(TableCell::number(value("lag_us_max").map(|us| us / 1e3)));
-            cells.extend(RULES.iter().map(|rule| outcome(cell, rule.name())));
+            cells.extend(RULES.iter().map(|rule| outcome(cell, rule.name)));
         }
         Row::Cells(cells)
     };
