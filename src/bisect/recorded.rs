@@ -51,11 +51,8 @@ impl Bisection<'_> {
         let (design, observations) =
             comparison::observed(folder, run, &stored.slices, &BankChoice::None)?;
         let failures = observations.failures.iter().map(|failure| {
-            let reason = failure.reason.lines().next().unwrap_or("");
-            Failed {
-                subject: failure.subject.to_string(),
-                reason: format!("{} failed: {reason}", failure.subject),
-            }
+            let subject = failure.at.subject.to_string();
+            Failed { reason: format!("{subject} failed: {}", failure.line()), subject }
         });
         let failures = failures.collect();
         let comparison = analysis::compare(&observations, &design);

@@ -13,8 +13,7 @@ fn experiment(builds: &str, factors: &str) -> String {
     )
 }
 
-/// What recall may differ: the expected one is of 200 queries and one build, with a standard error
-/// of up to 0.01.
+/// What recall may differ from that of docs/vectors.md: two builds of the same rows differ.
 const ALLOWED: f64 = 0.02;
 
 /// Standard deviations that chance is allowed, beyond which are 2e-9 of all means.
@@ -76,7 +75,7 @@ fn every_kind_of_index_of_pgvector_is_used_and_finds_what_it_should() {
     assert!(said.contains("postgres-18.6, pgvector-ivfflat"), "{said}");
     let comparison = lab.comparison();
     let recall = |phase: &str| recall(&comparison, phase);
-    for (phase, expected) in [("ef10", 0.958), ("ef40", 0.998)] {
+    for (phase, expected) in [("ef10", 0.945), ("ef40", 0.996)] {
         let (whole, half) = (
             recall(&format!("pgvector-hnsw.{phase}")),
             recall(&format!("pgvector-halfvec.{phase}")),
@@ -103,19 +102,19 @@ fn every_kind_of_index_of_pgvector_is_used_and_finds_what_it_should() {
 #[test]
 fn mariadb_has_the_recall_that_it_had_elsewhere() {
     let expected = [
-        ("m6.ef10", 0.884),
-        ("m6.ef20", 0.945),
-        ("m6.ef40", 0.978),
-        ("m16.ef10", 0.985),
+        ("m6.ef10", 0.883),
+        ("m6.ef20", 0.940),
+        ("m6.ef40", 0.977),
+        ("m16.ef10", 0.986),
         ("m16.ef20", 0.996),
-        ("m16.ef40", 1.0),
+        ("m16.ef40", 0.999),
     ];
     check("mariadb@11.8", &expected);
 }
 
 #[test]
 fn pgvector_has_the_recall_that_it_had_elsewhere() {
-    let expected = [("m16.ef10", 0.958), ("m16.ef20", 0.985), ("m16.ef40", 0.998)];
+    let expected = [("m16.ef10", 0.945), ("m16.ef20", 0.981), ("m16.ef40", 0.996)];
     check("postgres@18", &expected);
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn document(report: &Report, style: &Style) -> Document {
                 summary.legend.into_iter().for_each(|said| document.paragraph(said));
             }
             // A style with verdicts says them below its ratios.
-            if !style.has_verdicts() {
+            if !style.has_verdicts {
                 comparison.conditions.iter().for_each(|said| document.paragraph(said));
             }
             document.items.extend(summary::warnings(&comparison, &columns));
