@@ -100,7 +100,7 @@ fn one_piece_that_missed_is_not_made_up_for_by_others() {
     let expected = words.map(|words| (Outcome::Missed, words.to_owned()));
     assert_eq!(levels.collect::<Vec<_>>(), expected);
     assert_eq!(cell(&columns, 1).missed(), None);
-    let shown = find("marked").unwrap().relative(&columns[0]);
+    let shown = (find("marked").unwrap().relative)(&columns[0]);
     assert_eq!(shown[0].content, Content::Missed(None));
 }
 
