@@ -226,7 +226,7 @@ fn overhead(slices: &[StoredSlice], facts: &dyn Fn(&str) -> PhaseFacts) -> Vec<O
         if cpu_ns.is_none() && user_instructions.is_none() {
             continue;
         }
-        // Readings are per operation, of which each may have many statements or rows.
+        // Readings are per operation, and each may have many statements or rows.
         let operations = slice.work.as_ref().map_or(0.0, |work| work.succeeded as f64);
         let share = operations / analysis::operations(slice, &facts(&slice.phase));
         if share.is_finite() && seen.insert(slice.phase.clone()) {

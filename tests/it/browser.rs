@@ -1,6 +1,6 @@
 //! The browser that shows pages: headless Chromium.
 
-/// The program, if this machine has it; else it says so.
+/// The program, if this machine has it; else a line says that it is missing.
 pub(crate) fn program() -> Option<&'static str> {
     let found = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| {
         let path = std::env::var_os("PATH").unwrap_or_default();

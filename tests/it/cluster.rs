@@ -16,7 +16,7 @@ use std::{
 /// Ends a test that hangs.
 const LIMIT: Duration = Duration::from_secs(600);
 /// How long Slurm waits before it starts a task again [s]: as long as its credentials hold, two
-/// minutes unless it is told otherwise.
+/// minutes by default.
 const AGAIN_S: u32 = 30;
 
 const EXPERIMENT: &str = "question = \"Which journal?\"\nsuite = \"quick\"\nrows = 2000\n\

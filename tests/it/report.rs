@@ -20,7 +20,7 @@ const TOLD: &str = "new Promise((done, fail) => { \
      setTimeout(() => fail('the reader did not get to its end'), 300000); \
      look(); })";
 
-/// What a reader tells of the page that is open.
+/// What a reader finds in the page that is open.
 fn told(browser: &mut Browser, reader: &str) -> serde_json::Value {
     browser.ask(reader);
     let told = browser.ask(TOLD);

@@ -152,8 +152,8 @@ fn per_operation(side: &Side, count: u64) -> f64 {
 
 /// Part of the inlined code of one side that the other one has at least where both tell of it.
 const BOTH_TELL: f64 = 0.1;
-/// Part of all costs that is inlined code at least where one side tells of it: single functions may
-/// be entered in their middle.
+/// Least part of all costs that is inlined code where one side has information about it: single
+/// functions may be entered in their middle.
 const TOLD: f64 = 0.01;
 
 /// Whether areas leave what was inlined to its callers, because one side alone has the debug

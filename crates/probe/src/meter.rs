@@ -108,7 +108,7 @@ impl Snapshot {
     }
 }
 
-/// Whether a counter is a level at a time, of which differences mean nothing.
+/// Whether a counter is a level at a time: its differences mean nothing.
 pub fn is_gauge(counter: &str) -> bool {
     source::counter(counter).is_some_and(|counter| counter.kind == Kind::Level)
 }

@@ -126,7 +126,7 @@ pub(crate) fn divided_by(details: &Details, phase: &PhaseResult) -> Option<Strin
     divided(each.filter(|each| each.is_finite()), names)
 }
 
-/// The same for one and several of what is counted, of which an operation has so many.
+/// The same for one and several of what is counted: how many an operation has.
 fn divided(each: Option<f64>, [one, several]: [&str; 2]) -> Option<String> {
     let Some(each) = each else { return Some(format!("Other costs are those of one {one}.")) };
     let said = || {

@@ -17,7 +17,7 @@ pub(crate) fn text_of(name: &str) -> String {
     String::from_utf8(data(name)).unwrap()
 }
 
-/// Published data, which are beside the repository or nowhere: then it says so.
+/// Published data, which are beside the repository or nowhere: then a line says that.
 pub(crate) fn published(path: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(path);
     if !path.exists() {

@@ -153,7 +153,7 @@ pub(crate) fn killed(tested: &TestServer) {
     let killer = thread::spawn(move || {
         let mut session = protocol::open(&target).unwrap();
         ready.send(()).unwrap();
-        // In the midst of the work, of which each connection has a second.
+        // In the midst of the work: each connection has a second of it.
         let newest = "SELECT MAX(transactionid) FROM pi1";
         while value(session.as_mut(), newest).parse::<u64>().unwrap() < 1000 + 10 * ROWS {
             thread::sleep(Duration::from_millis(5));

@@ -40,7 +40,7 @@ pub(crate) struct Instrument {
     observation: Observation,
     /// Adds what was observed to what others found.
     add: fn(Observed, &mut Findings),
-    /// Whether it also tells of a stretch together with what followed it.
+    /// Whether it also gives readings of a stretch together with what followed it.
     tells_later: bool,
 }
 
