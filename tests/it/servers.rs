@@ -11,8 +11,8 @@ const WORKLOADS: [&str; 4] = ["point-query", "range-covered-pk", "update-noninde
 fn check(factors: &str, variants: &[&str]) {
     let lab = Lab::with_small_logs();
     let experiment = format!(
-        "question = \"does every part work?\"\nsuite = \"quick\"\nrows = 5000\nblocks = 1\n\
-         rounds = 2\nslice_seconds = 0.2\nwarmup_seconds = 0.1\n[factors]\n{factors}"
+        "question = \"does every part work?\"\nsuite = \"quick\"\nrows = 20000\nblocks = 1\n\
+         rounds = 3\nslice_seconds = 0.3\nwarmup_seconds = 0.1\n[factors]\n{factors}"
     );
     lab.write("small.toml", &experiment);
     lab.succeed(&["run", "small.toml", "--counts", "none", "--progress", "none"]);

@@ -65,11 +65,13 @@ fn means_have_a_color_where_any_of_their_tests_is_decided() {
             for cell in cells.filter(|cell| cell.base.is_some()) {
                 cell.verdict = verdict.unwrap_or(cell.verdict);
             }
-            Some(found)
+            found
         };
-        let steps = with_verdict(&THREE);
-        let second = with_verdict(&[THREE[1], THREE[0], THREE[2]]);
-        let page = page(Details { steps, second, ..Details::default() });
+        let steps = Some(with_verdict(&THREE));
+        let second = Some(with_verdict(&[THREE[1], THREE[0], THREE[2]]));
+        let details = vec![Details { steps, second, ..Details::default() }];
+        let report = Report { details, ..report(with_verdict(&THREE), &[]) };
+        let page = render(&report, "html").unwrap();
         ["consecutive", "bases"].map(|anchor| section(&page, anchor).contains("class=\"num w"))
     };
     assert_eq!(is_colored(None), [true, true]);
