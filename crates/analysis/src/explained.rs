@@ -157,7 +157,7 @@ const BOTH_TELL: f64 = 0.1;
 const TOLD: f64 = 0.01;
 
 /// Whether areas leave what was inlined to its callers, because one side alone has the debug
-/// information that tells of it: the other one has the same code in its callers.
+/// information that names it: the other one has the same code in its callers.
 pub fn leaves_inlined_to_callers(sides: &[Side; 2]) -> bool {
     let [a, b] = sides.each_ref().map(|side| {
         let told = side.functions.iter().zip(inlined(&side.functions));

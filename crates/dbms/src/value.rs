@@ -39,7 +39,7 @@ pub(crate) fn number_of_word(setting: &str, word: &str) -> Option<String> {
 const ROUNDED: &[&str] = &["innodb_buffer_pool_size", "rocksdb_block_cache_size"];
 
 /// Whether a cache has what its server makes of a size that follows the data. Whole MiB are what
-/// somebody has written, who is told that the server has others.
+/// somebody has written: a message says that the server has others.
 pub(crate) fn is_rounded(setting: &str, asked: &str, reported: &str) -> bool {
     const MIB: f64 = 1_048_576.0;
     let numbers = number(unquoted(asked)).zip(number(reported.trim()));
