@@ -37,7 +37,7 @@ question = "Who stood still?"
 workloads = ["point-query"]
 rows = 2000
 blocks = 1
-rounds = 8
+rounds = 6
 slice_seconds = 3
 warmup_seconds = 0.1
 "#;
