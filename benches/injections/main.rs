@@ -3,8 +3,8 @@
 //! `cargo bench --bench injections -- KIND BUILD SUITES`: KIND is `instructions`, `cpu` or `time`.
 //! A suite is a run with 25 equal tests of three variants of one build: the base, its twin, and one
 //! in which the function that sends replies burns turns of a loop, so many that a test changes by
-//! the margin of KIND. How many that are is measured first. Each test is measured until it is
-//! decided.
+//! the margin of KIND, or by as many percent as a further word says. How many turns that are is
+//! measured first. Each test is measured until it is decided.
 //!
 //! A bench: it prints figures and asserts nothing. It needs a host that does nothing else.
 
@@ -69,17 +69,19 @@ const TRIAL: (usize, u64, &[u32]) = (5, 10_000, &[4]);
 
 fn main() -> anyhow::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
-    let [kind, build, suites] = words.as_slice() else {
-        println!("nothing measured: cargo bench --bench injections -- KIND BUILD SUITES");
+    let [kind, build, suites, percent @ ..] = words.as_slice() else {
+        println!("nothing measured: cargo bench --bench injections -- KIND BUILD SUITES [PERCENT]");
         return Ok(());
     };
     let kind = KINDS.iter().find(|known| known.name == kind).context("no such KIND")?;
+    let percent: Option<f64> = percent.first().map(|percent| percent.parse()).transpose()?;
+    let share = percent.map_or(kind.share, |percent| percent / 100.0);
     let rig = Rig::new(*kind, build)?;
     let (tests, turns, looks) = TRIAL;
     let trial = rig.run(&Suite { tests, turns, looks })?;
     let cost = tally::mean_cost(&trial, kind).exp_m1() / turns as f64;
-    let turns = (kind.share / cost).round() as u64;
-    println!("{build}, {}: {turns} turns for {:+.1} %", kind.name, 100.0 * kind.share);
+    let turns = (share / cost).round() as u64;
+    println!("{build}, {}: {turns} turns for {:+.1} %", kind.name, 100.0 * share);
     let mut tally = Tally::default();
     for number in 1..=suites.parse()? {
         let run = rig.run(&Suite { tests: TESTS, turns, looks: LOOKS })?;

@@ -24,6 +24,9 @@ const EXPERIMENT: &str = "question = \"Which journal?\"\nsuite = \"quick\"\nrows
     baseline = { config = \"rollback\" }\n\
     [factors]\nbuild = [\"sqlite\"]\nconfig = [\"rollback\", \"wal\", \"mmap\"]\n";
 
+/// Executes its arguments where data folders have no room for the smallest database.
+const FULL_DISK: &str = "mount -t tmpfs -o size=64k tmpfs /var/lib/dbdyno/run && exec \"$@\"";
+
 /// Tasks, one of which loses its host.
 const TASKS: usize = 4;
 
@@ -102,8 +105,23 @@ impl Cluster {
     }
 
     fn node(&mut self, name: &'static str) {
-        let daemon = self.started(&["slurmd", "-D", "-N", name, "-f", &self.conf()]);
+        self.node_by(&[], name);
+    }
+
+    /// A node whose daemon is started by another program.
+    fn node_by(&mut self, program: &[&str], name: &'static str) {
+        let daemon = ["slurmd", "-D", "-N", name, "-f", &self.conf()];
+        let daemon = self.started(&[program, &daemon[..]].concat());
         self.nodes.push((name, daemon));
+    }
+
+    /// Starts all nodes anew, which execute nothing now.
+    fn again_by(&mut self, program: &[&str]) {
+        for (name, mut daemon) in std::mem::take(&mut self.nodes) {
+            daemon.kill().unwrap();
+            daemon.wait().unwrap();
+            self.node_by(program, name);
+        }
     }
 
     /// Kills all that a node executes, as a loss of power does.
@@ -257,10 +275,10 @@ fn blocks_of_several_hosts_are_compared_as_one_run_and_a_lost_host_costs_none() 
 
     let said = dbdyno(&lab, &cluster, &["cancel", FOLDER]);
     assert!(said.contains(&format!("no task of jobs {job}, ")), "{said}");
-    a_damaged_task_is_named_and_done_anew(&lab, &cluster);
+    a_damaged_task_is_named_and_done_anew(&lab, &mut cluster);
 }
 
-fn a_damaged_task_is_named_and_done_anew(lab: &Lab, cluster: &Cluster) {
+fn a_damaged_task_is_named_and_done_anew(lab: &Lab, cluster: &mut Cluster) {
     let runs = lab.path(FOLDER).join("tasks/1/runs");
     let run = std::fs::read_dir(runs).unwrap().next().unwrap().unwrap();
     std::fs::write(run.path().join("plan.json"), "{").unwrap();
@@ -271,6 +289,19 @@ fn a_damaged_task_is_named_and_done_anew(lab: &Lab, cluster: &Cluster) {
     let records = 9 * blocks();
     assert!(err.contains(&format!("new here: 3 runs and {records} records")), "{err}");
     assert!(err.contains("task 1 cannot be read, and the others were collected"), "{err}");
+    let full = ["unshare", "--mount", "sh", "-c", FULL_DISK, "sh"];
+    if Command::new(full[0]).args(&full[1..]).arg("true").status().unwrap().success() {
+        cluster.again_by(&full);
+        dbdyno(lab, cluster, &["retry", FOLDER, "--task", "1"]);
+        let said = cluster.wait("the task ends early", |cluster| {
+            let status = dbdyno(lab, cluster, &["status", FOLDER]);
+            status.contains("ended early ").then_some(status)
+        });
+        assert!(said.contains("No space left"), "{said}");
+        cluster.again_by(&[]);
+    } else {
+        println!("skipped: only root with CAP_SYS_ADMIN can have a full disk of its own");
+    }
     dbdyno(lab, cluster, &["retry", FOLDER, "--task", "1"]);
     cluster.wait("it is done anew", |cluster| {
         let status = dbdyno(lab, cluster, &["status", FOLDER]);

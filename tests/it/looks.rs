@@ -1,6 +1,9 @@
 //! Runs that are judged on the way, and the seed that each run draws.
 
-use crate::lab::{Lab, is_told_of_lost, text};
+use crate::{
+    lab::{Lab, is_told_of_lost, text},
+    running::{Running, send},
+};
 
 const EXPERIMENT: &str = "question = \"Does it end when it may?\"
 workloads = [\"point-query\", \"update-index\"]
@@ -80,6 +83,30 @@ fn what_is_not_asked_for_is_not_awaited() {
         let err = lab.refuses(&["run", "ends.toml", "--decide", wrong]);
         assert!(err.contains(expected), "{wrong}");
     }
+}
+
+/// A look that the plan does not have would spend some of the error rate.
+#[test]
+fn a_run_that_is_continued_between_two_looks_is_judged_at_the_next_one() {
+    let lab = Lab::new();
+    lab.write("ends.toml", EXPERIMENT);
+    let words = ["run", "ends.toml", "--counts", "none", "--progress", "plain"];
+    // So small a margin is not decided.
+    let asked = ["--decide", "time=0.1%", "--set", "looks=[4,8]"];
+    let words = [&words[..], &asked].concat();
+    let mut running = Running::start(&lab, lab.command(&words));
+    running.wait_for("block 6: ");
+    send("-INT", &running.pid().to_string());
+    let (code, said) = running.end();
+    assert_eq!(code, Some(130), "{said}");
+    assert!(said.contains("after 4 blocks: "), "{said}");
+    let resumed = lab.run(&[&words[..], &["--resume"]].concat());
+    let said = text(&resumed.stderr);
+    assert!(resumed.status.success(), "{said}");
+    let looks: Vec<&str> =
+        said.split("after ").skip(1).filter_map(|rest| rest.split(" blocks: ").next()).collect();
+    let looks: Vec<u32> = looks.iter().filter_map(|word| word.parse().ok()).collect();
+    assert_eq!(looks, [8], "{said}");
 }
 
 #[test]

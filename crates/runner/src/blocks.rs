@@ -64,17 +64,26 @@ enum Next {
     End,
 }
 
-/// Judges `blocks` complete ones, where the plan has a look there, or where an earlier execution
-/// has left them; the phases that are decided are measured no further.
+/// What the last look found, in the state of a run.
+const LAST_LOOK: &str = "last_look";
+
+/// Judges `blocks` complete ones, where the plan has a look there; the phases that are decided are
+/// measured no further. A run that is continued between two looks keeps what the last one found:
+/// another look would spend error rate that belongs to the planned ones.
 fn look(run: &mut Run<'_>, blocks: u32, index: usize) -> Result<Next, Error> {
-    let (ending, looks) = (&run.options.ending, &run.plan.experiment.looks);
-    let Some(judge) = ending.judge.clone() else { return Ok(Next::Block) };
-    let resumed = index == 0 && looks.first().is_some_and(|first| blocks > *first);
-    if !looks.contains(&blocks) && !resumed {
-        return Ok(Next::Block);
-    }
-    let found = judge.look(run.writer.id()).map_err(Error::Judge)?;
-    run.observer.tell(&Progress::Finding(&found.sentence));
+    let Some(judge) = run.options.ending.judge.clone() else { return Ok(Next::Block) };
+    let looks = &run.plan.experiment.looks;
+    let found: Option<Look> = if looks.contains(&blocks) {
+        let found = judge.look(run.writer.id()).map_err(Error::Judge)?;
+        run.observer.tell(&Progress::Finding(&found.sentence));
+        run.writer.note_state(LAST_LOOK, &found)?;
+        Some(found)
+    } else if index == 0 && looks.first().is_some_and(|first| blocks > *first) {
+        run.writer.state(LAST_LOOK)?
+    } else {
+        None
+    };
+    let Some(found) = found else { return Ok(Next::Block) };
     let mut measured = run.plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
     if measured.all(|phase| found.decided.contains(&phase.name)) {
         run.ended =

@@ -18,7 +18,7 @@ pub trait Judge: fmt::Debug + Send + Sync {
 }
 
 /// What a look found.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Look {
     /// Names of the phases in which nothing is open.
     pub decided: BTreeSet<String>,
