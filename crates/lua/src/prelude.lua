@@ -343,7 +343,7 @@ package.loaded.ffi = setmetatable({ cdef = function() end, C = C }, { __index = 
 -- Names from before sysbench 1.0: those of random numbers still stand in stock scripts.
 sb_rand, sb_rand_uniform = host.rand.default, host.rand.uniform
 sb_rand_gaussian, sb_rand_special = host.rand.gaussian, host.rand.special
-sb_rand_uniq, sb_rand_str = host.rand.unique, host.rand.string
+sb_rand_uniq, sb_rand_str = host.unique_within, host.rand.string
 for _, name in pairs({ "db_connect", "db_disconnect", "db_query", "db_bulk_insert_init",
    "db_bulk_insert_next", "db_bulk_insert_done", "db_prepare", "db_bind_param", "db_execute",
    "db_close", "db_store_results", "db_free_results", "sb_rnd" }) do

@@ -342,6 +342,18 @@ mod tests {
     }
 
     #[test]
+    fn unique_numbers_of_a_range_are_in_it() {
+        let source = "function event()\n\
+                      for _ = 1, 1000 do\n\
+                      local drawn = sb_rand_uniq(2000000000, 3000000000.5)\n\
+                      assert(drawn >= 2000000000 and drawn <= 3000000000) end\n\
+                      assert(sb_rand_uniq() ~= sb_rand_uniq(1)) end";
+        assert_eq!(attempted(source), Attempt::Done);
+        let found = attempted("function event() sb_rand_uniq(2, 1) end");
+        assert!(matches!(found, Attempt::Failed(why) if why.contains("no number of 32 bits")));
+    }
+
+    #[test]
     fn ffi_is_a_safe_stand_in() {
         let counts = "ffi = require('ffi') ffi.cdef[[void f();]] \
                       function event() ffi.C.sb_counter_inc(sysbench.tid, ffi.C.SB_CNT_ERROR) end";
