@@ -71,10 +71,12 @@ impl State {
         Some(table)
     }
 
-    /// Sets `sysbench.opt`.
+    /// Sets `sysbench.opt`. A script that declares no options finds them as globals too, which is
+    /// where sysbench puts them, unless a function or a table has the name.
     pub(crate) fn set_options(&self, options: &[(String, Value)]) -> Result<(), String> {
+        let declares = self.sysbench(&["cmdline", "options"]).is_some();
         let set = || {
-            let table = self.lua.create_table()?;
+            let (table, globals) = (self.lua.create_table()?, self.lua.globals());
             for (name, value) in options {
                 match value {
                     Value::Flag(flag) => table.set(name.as_str(), *flag)?,
@@ -82,8 +84,12 @@ impl State {
                     Value::Text(text) => table.set(name.as_str(), text.as_str())?,
                     Value::List(words) => table.set(name.as_str(), words.clone())?,
                 }
+                let known: LuaValue = globals.raw_get(name.as_str())?;
+                if !declares && !matches!(known, LuaValue::Function(_) | LuaValue::Table(_)) {
+                    globals.raw_set(name.as_str(), table.get::<LuaValue>(name.as_str())?)?;
+                }
             }
-            self.lua.globals().get::<Table>("sysbench")?.set("opt", table)
+            globals.get::<Table>("sysbench")?.set("opt", table)
         };
         set().map_err(|error: mlua::Error| failed::sentence(&self.script, &error))
     }
@@ -339,6 +345,26 @@ mod tests {
         check("local t = {} assert(debug.traceback(t) == t)");
         let found = attempted("function event() debug.sethook() end");
         assert!(matches!(found, Attempt::Failed(why) if why.contains("`debug.sethook` is not")));
+    }
+
+    #[test]
+    fn options_that_nobody_declares_are_globals_too() {
+        let given = [("rows", "7"), ("prepare", "1"), ("string", "1")];
+        let given = given.map(|(name, text)| (name.to_owned(), Value::Text(text.to_owned())));
+        let check = |source: &str| {
+            let state = loaded(source).unwrap();
+            state.set_options(&given).unwrap();
+            let event = state.global("event").unwrap();
+            assert_eq!(state.attempt(&event, 3), Attempt::Done, "{source}");
+        };
+        check(
+            "rows = 10 function prepare() end function event() prepare()\n\
+             assert(rows == '7' and sysbench.opt.rows == '7' and string.rep('x', 2) == 'xx') end",
+        );
+        check(
+            "sysbench.cmdline.options = { rows = {'rows', 10} } rows = 10\n\
+             function event() assert(rows == 10 and sysbench.opt.rows == '7') end",
+        );
     }
 
     #[test]
