@@ -316,6 +316,19 @@ mod tests {
     }
 
     #[test]
+    fn calls_give_back_what_sysbench_does() {
+        let source = "function event()\n\
+                      local con = sysbench.sql.driver():connect()\n\
+                      assert(con:bulk_insert_init('INSERT INTO t VALUES') == 0)\n\
+                      assert(con:bulk_insert_next('x') == 0)\n\
+                      local stmt = con:prepare('SELECT')\n\
+                      assert(stmt:bind_param() == 0 and stmt:close() == 0)\n\
+                      assert(con:query('SELECT'):free() and con:disconnect()) end";
+        let supply = Supply::Lent(Some(Box::<Server>::default()));
+        assert_eq!(attempted_on(source, supply), Attempt::Done);
+    }
+
+    #[test]
     fn a_statement_that_was_closed_is_forgotten() {
         let source = "function event()\n\
                       local stmt = sysbench.sql.driver():connect():prepare('SELECT')\n\
@@ -388,6 +401,7 @@ mod tests {
         let found = state.attempt(&state.global("event").unwrap(), 3);
         assert!(matches!(found, Attempt::Failed(reason) if reason.contains("counter 99")));
         assert!(loaded("require('ffi').load('c')").err().unwrap().contains("`ffi.load` is not"));
+        assert!(loaded("assert(ffi == require('ffi') and mysql_table_engine == 'innodb')").is_ok());
     }
 
     #[test]
