@@ -12,14 +12,23 @@ use std::{
 /// Writes data to stdout, with a line end. A reader that closed its pipe wants no more: that is no
 /// error, and the command goes on to its exit code.
 pub(crate) fn data(text: &str) -> io::Result<()> {
+    written(heard(text))
+}
+
+/// The same for a command that goes on as long as somebody reads: a closed pipe is an error too.
+pub(crate) fn heard(text: &str) -> io::Result<()> {
     let end = if text.ends_with('\n') { "" } else { "\n" };
-    bytes(format!("{text}{end}").as_bytes())
+    put(format!("{text}{end}").as_bytes())
 }
 
 /// Writes data that may be no text to stdout, as [`data`] does.
 pub(crate) fn bytes(bytes: &[u8]) -> io::Result<()> {
+    written(put(bytes))
+}
+
+fn put(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    written(out.write_all(bytes).and_then(|()| out.flush()))
+    out.write_all(bytes).and_then(|()| out.flush())
 }
 
 /// The result of writing to stdout, whose errors name the stream.

@@ -6,6 +6,7 @@ use anyhow::Context;
 use clap::{ArgMatches, Args, FromArgMatches};
 use lua::{CommandLine, Ending};
 use runner::Stop;
+use std::sync::{Arc, OnceLock, atomic::Ordering::Relaxed};
 
 pub(super) const VERB: Verb = Verb {
     name: "sysbench",
@@ -60,12 +61,23 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     probe::raise_file_limit();
     let stop = Stop::default();
     signals::connect(&stop).context("cannot listen for Ctrl-C")?;
-    let out = |text: &str| {
-        // A reader that went away ends the process by its next line.
-        let _ = talk::data(text);
+    let unheard: Arc<OnceLock<Result<(), String>>> = Arc::default();
+    let (first, flag) = (Arc::clone(&unheard), stop.flag());
+    let out = move |text: &str| {
+        let Err(error) = talk::heard(text) else { return };
+        let told = talk::written(Err(error)).map_err(|error| error.to_string());
+        // A reader that went away ends the script. Ctrl-C ends the readers of a pipe too.
+        if !flag.swap(true, Relaxed) || told.is_err() {
+            let _ = first.set(told);
+        }
     };
-    match lua::run(line, stop.flag(), Box::new(out)) {
+    let ended = lua::run(line, stop.flag(), Box::new(out));
+    if let Some(Err(why)) = unheard.get() {
+        anyhow::bail!("{why}");
+    }
+    match ended {
         Ok(Ending::Done) => Ok(Code::Done),
+        Ok(Ending::Stopped) if unheard.get().is_some() => Ok(Code::Done),
         Ok(Ending::Stopped) => Ok(Code::Interrupted),
         Err(lua::Error::Left) => {
             talk::error(&lua::Error::Left.into());

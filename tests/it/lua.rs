@@ -293,7 +293,9 @@ fn a_script_without_a_server_has_options_and_reports_of_sysbench() {
         lab.write("x.lua", script);
         lab.succeed(&[&["sysbench", "x.lua"], words].concat())
     };
-    let options = "function event() assert(sysbench.opt.old == '7' and test == 'x.lua') end";
+    let options = "function event()\n\
+                   assert(sysbench.opt.old == '7' and old == '7' and threads == 2)\n\
+                   assert(test == 'x.lua') end";
     let report = succeed(options, &["--old=7", "--num-threads=2", "--max-requests=4", "run"]);
     assert_eq!(count(&report, "total number of events:"), 4, "{report}");
     assert!(report.contains("Number of threads: 2\n\nGeneral statistics:\n"), "{report}");

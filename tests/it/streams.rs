@@ -62,6 +62,17 @@ fn a_closed_pipe_ends_quietly_and_hides_no_exit_code() {
 }
 
 #[test]
+fn a_script_ends_with_its_reader_and_no_report_is_lost_without_a_word() {
+    let lab = Lab::new();
+    lab.write("x.lua", "function event() end");
+    let endless = ["sysbench", "x.lua", "--time=0", "--report-interval=1", "run"];
+    assert_eq!(with_closed_stdout(lab.command(&endless)), (Some(0), String::new()));
+    let full = File::create("/dev/full").unwrap();
+    let (_, err) = ends(2, lab.command(&endless).stdout(full));
+    assert!(err.starts_with("error: cannot write to stdout: No space"), "{err}");
+}
+
+#[test]
 fn a_folder_that_may_not_be_read_is_no_folder_without_results() {
     let lab = Lab::new();
     let locked = lab.path("locked");

@@ -23,6 +23,7 @@ sysbench = {
 }
 -- Scripts from before 1.0 read them, and bulk_insert.lua.
 thread_id, test = host.tid, host.script_path
+mysql_table_engine, myisam_max_rows = "innodb", 1000000
 
 -- Kinds of parameters, as the host names them.
 local INTEGER, REAL, TEXT = 1, 2, 3
@@ -183,6 +184,7 @@ end
 function Connection:bulk_insert_init(head)
    self.bulk = head
    host.bulk_begin(self.id, head)
+   return 0
 end
 
 -- Rows may be gathered, which is nothing, or sent, which frees the result of the statement before.
@@ -197,6 +199,7 @@ end
 
 function Connection:bulk_insert_next(row)
    sent(self, host.bulk_next(self.id, row))
+   return 0
 end
 
 function Connection:bulk_insert_done()
@@ -206,6 +209,7 @@ end
 function Connection:disconnect()
    self.result = nil
    host.disconnect(self.id)
+   return true
 end
 
 function Connection:reconnect()
@@ -214,6 +218,7 @@ function Connection:reconnect()
    if not ok then
       error(reason, 2)
    end
+   return true
 end
 
 function Connection:more_results()
@@ -249,6 +254,7 @@ function Statement:bind_param(...)
    elseif ok then
       self.con.result = nil
    end
+   return 0
 end
 
 function Statement:execute()
@@ -278,6 +284,7 @@ function Statement:close()
    if host.close(self.con.id, self.number) then
       self.con.result = nil
    end
+   return 0
 end
 
 function Statement:next_result()
@@ -318,6 +325,7 @@ function Result:free()
    if self.con.result == self then
       self.con.result = nil
    end
+   return true
 end
 
 setmetatable(sysbench.rand, { __index = refuses("sysbench.rand") })
@@ -338,12 +346,13 @@ for place, name in ipairs(counters) do
    C["SB_CNT_" .. name] = place - 1
 end
 setmetatable(C, { __index = refuses("ffi.C") })
-package.loaded.ffi = setmetatable({ cdef = function() end, C = C }, { __index = refuses("ffi") })
+ffi = setmetatable({ cdef = function() end, C = C }, { __index = refuses("ffi") })
+package.loaded.ffi = ffi
 
 -- Names from before sysbench 1.0: those of random numbers still stand in stock scripts.
 sb_rand, sb_rand_uniform = host.rand.default, host.rand.uniform
 sb_rand_gaussian, sb_rand_special = host.rand.gaussian, host.rand.special
-sb_rand_uniq, sb_rand_str = host.rand.unique, host.rand.string
+sb_rand_uniq, sb_rand_str = host.unique_within, host.rand.string
 for _, name in pairs({ "db_connect", "db_disconnect", "db_query", "db_bulk_insert_init",
    "db_bulk_insert_next", "db_bulk_insert_done", "db_prepare", "db_bind_param", "db_execute",
    "db_close", "db_store_results", "db_free_results", "sb_rnd" }) do

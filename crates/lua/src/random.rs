@@ -46,14 +46,16 @@ impl Source {
     }
 
     /// A share of the draws falls evenly on a share of the values in the middle, the others on all
-    /// values like a bell.
+    /// values like a bell. As in sysbench one number says whether and where: no draw falls on the
+    /// lower end of the middle, and the values that are drawn often are fewer than was asked for.
     fn special(&mut self, span: u64) -> u64 {
         let (values, draws) = self.draws.special;
-        if self.random.unit() >= draws {
-            return self.bell(span);
+        let (width, random) = ((span - 1) as f64, self.random.unit());
+        if random < 1.0 - draws {
+            return self.bell(span - 1);
         }
-        let middle = ((span as f64 * values) as u64).max(1);
-        (span - middle) / 2 + self.random.below(middle)
+        let middle = width * values;
+        (random * (middle + 1.0) + (width - middle) / 2.0) as u64
     }
 
     fn zipfian(&mut self, span: u64) -> u64 {
@@ -141,8 +143,9 @@ mod tests {
         };
         // A bell of twelve draws has a deviation of 1/12 of the range.
         assert!((share(Distribution::Gaussian, 418..=583) - 0.68).abs() < 0.02);
-        // 75 % in the middle, and the bell's share of 1 % of the values beside it.
-        assert!((share(Distribution::Special, 496..=505) - 0.76).abs() < 0.02);
+        // 75 % in the upper three quarters of the middle, and the bell's share of 9 values.
+        assert!((share(Distribution::Special, 498..=506) - 0.76).abs() < 0.02);
+        assert!((share(Distribution::Special, 1..=497) - 0.12).abs() < 0.02);
         // 20 % of the values get 80 % of the draws.
         assert!((share(Distribution::Pareto, 1..=200) - 0.8).abs() < 0.02);
         assert!((share(Distribution::Uniform, 1..=200) - 0.2).abs() < 0.02);

@@ -71,10 +71,12 @@ impl State {
         Some(table)
     }
 
-    /// Sets `sysbench.opt`.
+    /// Sets `sysbench.opt`. A script that declares no options finds them as globals too, which is
+    /// where sysbench puts them, unless a function or a table has the name.
     pub(crate) fn set_options(&self, options: &[(String, Value)]) -> Result<(), String> {
+        let declares = self.sysbench(&["cmdline", "options"]).is_some();
         let set = || {
-            let table = self.lua.create_table()?;
+            let (table, globals) = (self.lua.create_table()?, self.lua.globals());
             for (name, value) in options {
                 match value {
                     Value::Flag(flag) => table.set(name.as_str(), *flag)?,
@@ -82,8 +84,12 @@ impl State {
                     Value::Text(text) => table.set(name.as_str(), text.as_str())?,
                     Value::List(words) => table.set(name.as_str(), words.clone())?,
                 }
+                let known: LuaValue = globals.raw_get(name.as_str())?;
+                if !declares && !matches!(known, LuaValue::Function(_) | LuaValue::Table(_)) {
+                    globals.raw_set(name.as_str(), table.get::<LuaValue>(name.as_str())?)?;
+                }
             }
-            self.lua.globals().get::<Table>("sysbench")?.set("opt", table)
+            globals.get::<Table>("sysbench")?.set("opt", table)
         };
         set().map_err(|error: mlua::Error| failed::sentence(&self.script, &error))
     }
@@ -310,6 +316,19 @@ mod tests {
     }
 
     #[test]
+    fn calls_give_back_what_sysbench_does() {
+        let source = "function event()\n\
+                      local con = sysbench.sql.driver():connect()\n\
+                      assert(con:bulk_insert_init('INSERT INTO t VALUES') == 0)\n\
+                      assert(con:bulk_insert_next('x') == 0)\n\
+                      local stmt = con:prepare('SELECT')\n\
+                      assert(stmt:bind_param() == 0 and stmt:close() == 0)\n\
+                      assert(con:query('SELECT'):free() and con:disconnect()) end";
+        let supply = Supply::Lent(Some(Box::<Server>::default()));
+        assert_eq!(attempted_on(source, supply), Attempt::Done);
+    }
+
+    #[test]
     fn a_statement_that_was_closed_is_forgotten() {
         let source = "function event()\n\
                       local stmt = sysbench.sql.driver():connect():prepare('SELECT')\n\
@@ -342,6 +361,38 @@ mod tests {
     }
 
     #[test]
+    fn options_that_nobody_declares_are_globals_too() {
+        let given = [("rows", "7"), ("prepare", "1"), ("string", "1")];
+        let given = given.map(|(name, text)| (name.to_owned(), Value::Text(text.to_owned())));
+        let check = |source: &str| {
+            let state = loaded(source).unwrap();
+            state.set_options(&given).unwrap();
+            let event = state.global("event").unwrap();
+            assert_eq!(state.attempt(&event, 3), Attempt::Done, "{source}");
+        };
+        check(
+            "rows = 10 function prepare() end function event() prepare()\n\
+             assert(rows == '7' and sysbench.opt.rows == '7' and string.rep('x', 2) == 'xx') end",
+        );
+        check(
+            "sysbench.cmdline.options = { rows = {'rows', 10} } rows = 10\n\
+             function event() assert(rows == 10 and sysbench.opt.rows == '7') end",
+        );
+    }
+
+    #[test]
+    fn unique_numbers_of_a_range_are_in_it() {
+        let source = "function event()\n\
+                      for _ = 1, 1000 do\n\
+                      local drawn = sb_rand_uniq(2000000000, 3000000000.5)\n\
+                      assert(drawn >= 2000000000 and drawn <= 3000000000) end\n\
+                      assert(sb_rand_uniq() ~= sb_rand_uniq(1)) end";
+        assert_eq!(attempted(source), Attempt::Done);
+        let found = attempted("function event() sb_rand_uniq(2, 1) end");
+        assert!(matches!(found, Attempt::Failed(why) if why.contains("no number of 32 bits")));
+    }
+
+    #[test]
     fn ffi_is_a_safe_stand_in() {
         let counts = "ffi = require('ffi') ffi.cdef[[void f();]] \
                       function event() ffi.C.sb_counter_inc(sysbench.tid, ffi.C.SB_CNT_ERROR) end";
@@ -350,6 +401,7 @@ mod tests {
         let found = state.attempt(&state.global("event").unwrap(), 3);
         assert!(matches!(found, Attempt::Failed(reason) if reason.contains("counter 99")));
         assert!(loaded("require('ffi').load('c')").err().unwrap().contains("`ffi.load` is not"));
+        assert!(loaded("assert(ffi == require('ffi') and mysql_table_engine == 'innodb')").is_ok());
     }
 
     #[test]

@@ -158,8 +158,12 @@ pub(super) fn add(file: &File<'_>, intervals: &[Interval], found: &mut Found) ->
         let mut cell = file.loose_cell("sysbench");
         cell.clients = Some(first.threads);
         repeats.number(&mut cell);
-        // Intervals are as long as they are apart.
-        let ends = std::iter::once(0.0).chain(run.iter().map(|one| one.time));
+        // Intervals are as long as they are apart. Who took warm-up away has no line before the
+        // first one, which is no longer than the longest of the others.
+        let apart = run.windows(2).map(|pair| pair[1].time - pair[0].time);
+        let begin = apart.reduce(f64::max).map_or(0.0, |longest| (first.time - longest).max(0.0));
+        let seconds = last.time - begin;
+        let ends = std::iter::once(begin).chain(run.iter().map(|one| one.time));
         let weights: Vec<f64> = run.iter().zip(ends).map(|(one, end)| one.time - end).collect();
         let sum = |of: fn(&Interval) -> f64| -> f64 {
             run.iter().zip(&weights).map(|(one, weight)| of(one) * weight).sum()
@@ -169,9 +173,9 @@ pub(super) fn add(file: &File<'_>, intervals: &[Interval], found: &mut Found) ->
         latencies.sort_by(f64::total_cmp);
         // As of a report, with which they may be compared.
         for (metric, value) in [
-            ("ops_per_second", statements / last.time),
-            ("queries_per_second", statements / last.time),
-            ("transactions_per_second", events / last.time),
+            ("ops_per_second", statements / seconds),
+            ("queries_per_second", statements / seconds),
+            ("transactions_per_second", events / seconds),
             ("errors_per_op", sum(|one| one.errors) / events),
             ("latency_us_reported", 1000.0 * latencies[latencies.len() / 2]),
         ] {
@@ -179,4 +183,28 @@ pub(super) fn add(file: &File<'_>, intervals: &[Interval], found: &mut Found) ->
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Scene;
+
+    #[test]
+    fn what_was_taken_away_before_the_first_interval_has_no_weight() {
+        let line = |time: u32, rate: u32| {
+            format!("{time},4,{rate}.00,{rate}.00,0.00,0.00,0.00,1.00,0.00,0.00\n")
+        };
+        let rate = |lines: &[String]| {
+            let (scene, text) = (Scene::new("a/x", &[]), lines.concat());
+            let mut found = Found::default();
+            import(&File::alone("x.csv", text.as_bytes(), &scene), &mut found).unwrap();
+            let own = found.values.iter().find(|value| value.metric == "ops_per_second");
+            own.unwrap().value
+        };
+        let all = [line(10, 100), line(20, 200), line(30, 300)];
+        assert_eq!(rate(&all), 200.0);
+        assert_eq!(rate(&all[1..]), 250.0);
+        assert_eq!(rate(&all[..1]), 100.0);
+    }
 }

@@ -5,7 +5,7 @@ use crate::{
     settings::Distribution,
     shared::Shared,
 };
-use mlua::{Lua, LuaString, Table};
+use mlua::{Function, Lua, LuaString, Table};
 use std::{
     cell::RefCell,
     rc::Rc,
@@ -61,4 +61,25 @@ pub(super) fn table(
     })?;
     table.set("unique", unique)?;
     Ok(table)
+}
+
+/// Unique numbers of a range, by default of all: those outside of it are given to nobody.
+pub(super) fn unique_within(lua: &Lua, shared: &Arc<Shared>) -> mlua::Result<Function> {
+    let (own, all) = (Arc::clone(shared), f64::from(u32::MAX));
+    lua.create_function(move |_, (low, high): (Option<f64>, Option<f64>)| {
+        let low = low.map_or(0.0, f64::ceil).max(0.0);
+        let high = high.map_or(all, f64::floor).min(all);
+        if low > high {
+            return Err(mlua::Error::runtime(
+                "`sb_rand_uniq`: no number of 32 bits is in the range",
+            ));
+        }
+        while !own.is_stopped() {
+            let drawn = unique(own.settings.draws.seed, own.unique.fetch_add(1, Relaxed));
+            if (low..=high).contains(&f64::from(drawn)) {
+                return Ok(drawn);
+            }
+        }
+        Err(mlua::Error::runtime("the script was stopped"))
+    })
 }

@@ -114,6 +114,7 @@ pub(crate) fn table(lua: &Lua, host: &Rc<Host>) -> mlua::Result<Table> {
     argv.set(0, "sysbench")?;
     table.set("argv", argv)?;
     table.set("rand", chance::table(lua, shared, &host.random)?)?;
+    table.set("unique_within", chance::unique_within(lua, shared)?)?;
     reports::add(lua, &table, shared)?;
     connecting(lua, &table, host)?;
     statements(lua, &table, host)?;

@@ -329,8 +329,8 @@ const save = (blob, name) => {
     buttons(heads, sorted, () => {
       const words = !heads[sorted.column].classList.contains("num");
       const key = (row) => {
-        const text = row.cells[sorted.column].textContent;
-        return words ? text : Number.parseFloat(text);
+        const cell = row.cells[sorted.column];
+        return words ? cell.textContent : Number.parseFloat(cell.dataset.order ?? cell.textContent);
       };
       body.append(...(sorted.direction ? ordered(rows, sorted, key) : rows), ...ends);
     });

@@ -247,10 +247,15 @@ fn one(cell: &TableCell, column: &Column) -> Markup {
         TableCell::Share(share) if *share > 0.0 => Some(format!("--p:{:.0}%", share * 100.0)),
         _ => None,
     };
+    // What is too small to be shown is more than nothing.
+    let order = match cell {
+        TableCell::Share(share) => Some(share.to_string()),
+        _ => None,
+    };
     let classes = format!("{} {heat}", class(column).unwrap_or_default());
     let classes = Some(classes.trim()).filter(|classes| !classes.is_empty());
     html! {
-        td class=[classes] style=[style] {
+        td class=[classes] style=[style] data-order=[order] {
             @match cell {
                 // The blank lets the script read the value alone.
                 TableCell::Compared { value, ratio, sign } => {
