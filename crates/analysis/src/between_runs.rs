@@ -11,8 +11,8 @@ use model::{bank::BankedRun, number::counted};
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 use std::collections::BTreeMap;
 
-/// Fewest runs whose spread says anything.
-const FEWEST_RUNS: usize = 3;
+/// Fewest degrees of freedom of a spread that says anything: those of three runs of one build.
+const FEWEST_FREEDOM: f64 = 2.0;
 
 /// Widens the intervals of a comparison of two runs by what runs of one build differ by, and takes
 /// back verdicts that do not hold then. `servers` has the product of each variant. Gives the
@@ -51,15 +51,19 @@ pub fn widen_between_runs(
     })
 }
 
-/// How the logarithm of a value differs from run to run.
+/// How the logarithm of a value differs from run to run of one build: builds and configurations
+/// have levels of their own.
 fn spread(runs: &[&BankedRun], server: &str, (phase, metric): (&str, &str)) -> Option<Spread> {
-    let of_run = |run: &&BankedRun| {
-        let phase = run.phases.iter().find(|one| one.phase == phase)?;
-        Some(phase.values.get(metric)?.ln()).filter(|log| log.is_finite())
-    };
-    let logs: Vec<f64> =
-        runs.iter().filter(|run| run.server == server).filter_map(of_run).collect();
-    Spread::of(&logs).filter(|_| logs.len() >= FEWEST_RUNS)
+    let mut builds: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for run in runs.iter().filter(|run| run.server == server) {
+        let of_phase = run.phases.iter().find(|one| one.phase == phase);
+        let log = of_phase.and_then(|one| one.values.get(metric)).map(|value| value.ln());
+        builds.entry(&run.subject).or_default().extend(log.filter(|log| log.is_finite()));
+    }
+    let spreads: Vec<Spread> = builds.values().filter_map(|logs| Spread::of(logs)).collect();
+    let freedom: f64 = spreads.iter().map(|spread| spread.freedom).sum();
+    let squares: f64 = spreads.iter().map(|spread| spread.freedom * spread.variance).sum();
+    (freedom >= FEWEST_FREEDOM).then(|| Spread { variance: squares / freedom, freedom })
 }
 
 fn widen(cell: &mut Cell, between: Spread) -> Option<()> {
@@ -145,6 +149,18 @@ mod tests {
         assert!((high / 0.903_135_360_386_942_3 - 1.0).abs() < 1e-9, "{high}");
         check(&[100.0, 90.0, 110.0, 95.0], Verdict::Inconclusive);
         assert_eq!(check(&[100.0, 90.0], Verdict::Regression).0, None);
+    }
+
+    #[test]
+    fn what_builds_differ_by_is_none_of_what_runs_differ_by() {
+        let runs = [("a", 100.0), ("a", 102.0), ("a", 98.0), ("b", 10.0), ("b", 10.1), ("c", 500.0)]
+            .map(|(subject, value)| BankedRun { subject: subject.to_owned(), ..run(value) });
+        let runs: Vec<&BankedRun> = runs.iter().collect();
+        let of = |runs: &[&BankedRun]| spread(runs, "sqlite", ("p", "ops_per_second"));
+        let found = of(&runs).unwrap();
+        assert_eq!(found.freedom, 3.0);
+        assert!((0.01..0.03).contains(&found.variance.sqrt()), "{found:?}");
+        assert_eq!(of(&runs[3..]), None, "two runs of one build, and one of another");
     }
 
     #[test]
