@@ -106,7 +106,9 @@ pub fn provable(metric: &Metric, prior: Prior, blocks: u32, tests: usize) -> Opt
 /// What an undecided cell may claim, with its tests.
 fn open(cell: &Cell) -> Option<(Claim, &Test)> {
     let is_open = cell.verdict.is_assessed() && !cell.verdict.is_decided();
-    Claim::of(cell).filter(|_| is_open).zip(cell.test.as_ref())
+    // More blocks do not narrow what runs differ by.
+    let is_of_blocks = cell.between.is_none();
+    Claim::of(cell).filter(|_| is_open && is_of_blocks).zip(cell.test.as_ref())
 }
 
 /// What a cell gained, beside what would matter. All are logarithms of ratios.
@@ -128,8 +130,7 @@ pub(crate) fn least_deviation(quantity: Quantity) -> f64 {
 
 impl Claim {
     pub(crate) fn of(cell: &Cell) -> Option<Self> {
-        let sample = Sample::informed(&cell.block_ratios, cell.together, cell.known)?;
-        Self::new(cell.metric, cell.margin?, sample)
+        Self::new(cell.metric, cell.margin?, Sample::of_cell(cell)?)
     }
 
     /// None for a metric of which nothing is claimed.
