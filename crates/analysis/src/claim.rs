@@ -222,14 +222,18 @@ impl Claim {
     }
 }
 
-/// The p value of a change beyond the floor, and the verdict, for ratios of blocks of the metric of
-/// `cell`, as the only ones of their family.
-pub(crate) fn judge(cell: &Cell, ratios: &[f64], looks: &[u32]) -> (Option<f64>, Verdict) {
-    let Some(sample) = Sample::of(ratios) else { return (None, Verdict::Unreplicated) };
+/// The p value of a change beyond the floor, and the verdict, for a sample of so many blocks of the
+/// metric of `cell`, as the only one of its family.
+pub(crate) fn judge(
+    cell: &Cell,
+    sample: Option<Sample>,
+    blocks: u32,
+    looks: &[u32],
+) -> (Option<f64>, Verdict) {
+    let Some(sample) = sample else { return (None, Verdict::Unreplicated) };
     let metric = cell.metric;
     let claim = cell.margin.and_then(|margin| Claim::new(metric, margin, sample));
     let Some(claim) = claim else { return (None, Verdict::Unassessed) };
-    let blocks = u32::try_from(ratios.len()).unwrap_or(u32::MAX);
     let share = Share { error: error_rate(metric), tests: 1, looks: looks.into() };
     let test = claim.test(blocks, &share);
     let changed = test.finds_change();

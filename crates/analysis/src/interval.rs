@@ -57,11 +57,7 @@ impl Sample {
 
     /// Of a cell, with all that is known of its spread.
     pub(crate) fn of_cell(cell: &Cell) -> Option<Self> {
-        let sample = Self::informed(&cell.block_ratios, cell.together, cell.known)?;
-        match cell.between {
-            Some(between) => sample.with_unseen(between),
-            None => Some(sample),
-        }
+        Self::informed(&cell.block_ratios, cell.together, cell.known)?.with_unseen(cell.between)
     }
 
     fn of_units(units: &[f64], together: f64, known: Option<Known>) -> Option<Self> {
@@ -104,7 +100,8 @@ impl Sample {
 
     /// The same where the mean varies by what its blocks do not show, too. The degrees of freedom
     /// of both together are Satterthwaite's (1946).
-    fn with_unseen(self, other: Spread) -> Option<Self> {
+    pub(crate) fn with_unseen(self, other: Option<Spread>) -> Option<Self> {
+        let Some(other) = other else { return Some(self) };
         let seen = self.error * self.error;
         let variance = seen + other.variance;
         let weights = seen * seen / self.freedom() + other.variance.powi(2) / other.freedom;
@@ -180,7 +177,8 @@ pub(crate) fn informed_interval(cell: &Cell, looks: &[u32]) -> Option<(f64, f64)
     interval_of(Sample::of_cell(cell)?, cell.block_ratios.len(), looks)
 }
 
-fn interval_of(sample: Sample, blocks: usize, looks: &[u32]) -> Option<(f64, f64)> {
+/// The same for a sample of so many blocks.
+pub(crate) fn interval_of(sample: Sample, blocks: usize, looks: &[u32]) -> Option<(f64, f64)> {
     let blocks = u32::try_from(blocks).ok()?;
     let reach = sample.reach(nominal(looks, blocks, 1.0 - CONFIDENCE, Sides::Two) / 2.0);
     let (low, high) = ((sample.mean - reach).exp(), (sample.mean + reach).exp());
