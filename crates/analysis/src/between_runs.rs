@@ -164,8 +164,9 @@ mod tests {
 
     #[test]
     fn what_builds_differ_by_is_none_of_what_runs_differ_by() {
-        let runs = [("a", 100.0), ("a", 102.0), ("a", 98.0), ("b", 10.0), ("b", 10.1), ("c", 500.0)]
-            .map(|(subject, value)| BankedRun { subject: subject.to_owned(), ..run(value) });
+        let runs =
+            [("a", 100.0), ("a", 102.0), ("a", 98.0), ("b", 10.0), ("b", 10.1), ("c", 500.0)]
+                .map(|(subject, value)| BankedRun { subject: subject.to_owned(), ..run(value) });
         let runs: Vec<&BankedRun> = runs.iter().collect();
         let of = |runs: &[&BankedRun]| spread(runs, "sqlite", ("p", "ops_per_second"));
         let found = of(&runs).unwrap();
