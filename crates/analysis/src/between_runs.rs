@@ -3,20 +3,20 @@
 //! Blocks of two runs are paired in their order, and did not share their minutes: what the host did
 //! in between is in every ratio alike, and the spread of blocks does not show it. A bank has the
 //! values of one build from run to run, whose spread does. The variance of a ratio of two runs is
-//! that of its blocks and twice that of a run's value; its degrees of freedom are Satterthwaite's
-//! (1946).
+//! that of its blocks and twice that of a run's value.
 
-use crate::{Cell, Comparison, Verdict, interval::Sample, prior::Spread};
+use crate::{
+    Comparison, PhaseResult, Verdict, decide::decide, interval::informed_interval, prior::Spread,
+};
 use model::{bank::BankedRun, number::counted};
-use statrs::distribution::{ContinuousCDF as _, StudentsT};
 use std::collections::BTreeMap;
 
-/// Fewest runs whose spread says anything.
-const FEWEST_RUNS: usize = 3;
+/// Fewest degrees of freedom of a spread that says anything: those of three runs of one build.
+const FEWEST_FREEDOM: f64 = 2.0;
 
-/// Widens the intervals of a comparison of two runs by what runs of one build differ by, and takes
-/// back verdicts that do not hold then. `servers` has the product of each variant. Gives the
-/// sentence that says so; none where the bank knows none of the tests.
+/// Widens the intervals of a comparison of two runs by what runs of one build differ by, and tests
+/// all cells once more with that, as many at once as before. `servers` has the product of each
+/// variant. Gives the sentence that says so; none where the bank knows none of the tests.
 pub fn widen_between_runs(
     comparison: &mut Comparison,
     runs: &[&BankedRun],
@@ -26,6 +26,7 @@ pub fn widen_between_runs(
         run.experiment == comparison.experiment && servers.values().any(|one| *one == run.server)
     };
     let own: Vec<&BankedRun> = runs.iter().copied().filter(is_own).collect();
+    let looks = comparison.looks.clone();
     let (mut known, mut largest) = (0, 0.0_f64);
     for phase in &mut comparison.phases {
         for cell in &mut phase.cells {
@@ -35,11 +36,15 @@ pub fn widen_between_runs(
             let Some(spread) = spread(&own, server, (&phase.phase, cell.metric.name)) else {
                 continue;
             };
-            if widen(cell, spread).is_some() {
-                known += 1;
-                largest = largest.max(spread.variance.sqrt());
-            }
+            cell.between = Some(Spread { variance: 2.0 * spread.variance, ..spread });
+            let Some(interval) = informed_interval(cell, &looks) else { continue };
+            cell.interval = Some(interval);
+            known += 1;
+            largest = largest.max(spread.variance.sqrt());
         }
+    }
+    if known > 0 {
+        judge_again(&mut comparison.phases, &looks);
     }
     (known > 0).then(|| {
         format!(
@@ -51,50 +56,41 @@ pub fn widen_between_runs(
     })
 }
 
-/// How the logarithm of a value differs from run to run.
+/// How the logarithm of a value differs from run to run of one build: builds and configurations
+/// have levels of their own.
 fn spread(runs: &[&BankedRun], server: &str, (phase, metric): (&str, &str)) -> Option<Spread> {
-    let of_run = |run: &&BankedRun| {
-        let phase = run.phases.iter().find(|one| one.phase == phase)?;
-        Some(phase.values.get(metric)?.ln()).filter(|log| log.is_finite())
-    };
-    let logs: Vec<f64> =
-        runs.iter().filter(|run| run.server == server).filter_map(of_run).collect();
-    Spread::of(&logs).filter(|_| logs.len() >= FEWEST_RUNS)
+    let mut builds: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for run in runs.iter().filter(|run| run.server == server) {
+        let of_phase = run.phases.iter().find(|one| one.phase == phase);
+        let log = of_phase.and_then(|one| one.values.get(metric)).map(|value| value.ln());
+        builds.entry(&run.subject).or_default().extend(log.filter(|log| log.is_finite()));
+    }
+    let spreads: Vec<Spread> = builds.values().filter_map(|logs| Spread::of(logs)).collect();
+    let freedom: f64 = spreads.iter().map(|spread| spread.freedom).sum();
+    let squares: f64 = spreads.iter().map(|spread| spread.freedom * spread.variance).sum();
+    (freedom >= FEWEST_FREEDOM).then(|| Spread { variance: squares / freedom, freedom })
 }
 
-fn widen(cell: &mut Cell, between: Spread) -> Option<()> {
-    let sample = Sample::informed(&cell.block_ratios, cell.together, None)?;
-    let (within, across) = (sample.deviation().powi(2) / sample.units(), 2.0 * between.variance);
-    let variance = within + across;
-    let weights = within * within / sample.freedom() + across * across / between.freedom;
-    let freedom = if weights > 0.0 { variance * variance / weights } else { between.freedom };
-    let reach = StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(0.975) * variance.sqrt();
-    let (low, high) = (sample.mean - reach, sample.mean + reach);
-    cell.interval = Some((low.exp(), high.exp()));
-    let margin = cell.margin.map_or(0.0, f64::ln);
-    let holds = match cell.verdict {
-        Verdict::Equivalent => low > -margin && high < margin,
-        Verdict::Regression | Verdict::Improvement | Verdict::CodeCost => {
-            low > margin || high < -margin
+/// Gives the cells that have verdicts those that follow now.
+fn judge_again(phases: &mut [PhaseResult], looks: &[u32]) {
+    for cell in phases.iter_mut().flat_map(|phase| &mut phase.cells) {
+        if cell.verdict.is_assessed() {
+            (cell.verdict, cell.test) = (Verdict::Unassessed, None);
         }
-        Verdict::SmallChange => (low > 0.0 || high < 0.0) && low > -margin && high < margin,
-        Verdict::Worse | Verdict::Better => low > 0.0 || high < 0.0,
-        _ => true,
-    };
-    if !holds {
-        cell.verdict = Verdict::Inconclusive;
     }
-    if cell.verdict == Verdict::Inconclusive {
-        // It is of blocks, and more of them do not narrow what runs differ by.
-        cell.test = None;
+    decide(phases, looks);
+    for cell in phases.iter_mut().flat_map(|phase| &mut phase.cells) {
+        if cell.between.is_some() && cell.verdict == Verdict::Inconclusive {
+            // It is of blocks, and more of them do not narrow what runs differ by.
+            cell.test = None;
+        }
     }
-    Some(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing;
+    use crate::{Cell, testing};
     use model::bank::{BANK_FORMAT, BankedPhase, HostClass};
 
     fn run(value: f64) -> BankedRun {
@@ -119,7 +115,7 @@ mod tests {
         let check = |values: &[f64], expected: Verdict| {
             let mut cell = testing::cell("ops_per_second", 100.0, 90.0);
             cell.block_ratios = vec![0.9, 0.901, 0.899, 0.9];
-            cell.verdict = Verdict::Regression;
+            (cell.blocks, cell.verdict) = (4, Verdict::Regression);
             let phase = crate::PhaseResult { cells: vec![cell], ..testing::phase("p") };
             let mut comparison = testing::comparison(vec![phase]);
             let mut runs: Vec<BankedRun> = values.iter().map(|value| run(*value)).collect();
@@ -129,11 +125,13 @@ mod tests {
             let said = widen_between_runs(&mut comparison, &runs, &servers);
             let cell = &comparison.phases[0].cells[0];
             assert_eq!(cell.verdict, expected, "{said:?} {:?}", cell.interval);
-            // No mean over tests says more than they do.
+            // The mean over one test says what it says.
             let overall = comparison.overall("new", "ops_per_second").unwrap();
-            let is_open = |verdict| verdict == Verdict::Inconclusive;
-            assert_eq!(is_open(overall.verdict), is_open(expected), "{overall:?}");
-            assert_eq!(overall.interval.is_none(), is_open(expected), "{overall:?}");
+            assert_eq!(overall.verdict, expected, "{overall:?}");
+            let width = |ends: Option<(f64, f64)>| ends.map(|(low, high)| high / low);
+            if let (Some(own), Some(of_mean)) = (width(cell.interval), width(overall.interval)) {
+                assert!((own / of_mean - 1.0).abs() < 1e-9, "{overall:?} {:?}", cell.interval);
+            }
             (said, cell.interval)
         };
         let (said, interval) = check(&[100.0, 100.1, 99.9, 100.0], Verdict::Regression);
@@ -148,12 +146,42 @@ mod tests {
     }
 
     #[test]
+    fn a_change_has_to_be_one_beyond_the_floor_still() {
+        let mut cell = testing::cell("ops_per_second", 100.0, 96.0);
+        cell.block_ratios = vec![0.96, 0.961, 0.959, 0.96];
+        (cell.blocks, cell.verdict) = (4, Verdict::Worse);
+        let phase = crate::PhaseResult { cells: vec![cell], ..testing::phase("p") };
+        let mut comparison = testing::comparison(vec![phase]);
+        let runs = [99.05, 100.0, 100.95, 100.0].map(run);
+        let runs: Vec<&BankedRun> = runs.iter().collect();
+        let servers = [("old".to_owned(), "sqlite".to_owned())].into();
+        widen_between_runs(&mut comparison, &runs, &servers);
+        let cell = &comparison.phases[0].cells[0];
+        // 3.0 % beyond the floor of 1 % are 2.7 standard errors of 3 degrees: p is 0.07.
+        assert!(cell.interval.is_some_and(|(_, high)| high < 1.0), "{:?}", cell.interval);
+        assert_eq!((cell.verdict, &cell.test), (Verdict::Inconclusive, &None));
+    }
+
+    #[test]
+    fn what_builds_differ_by_is_none_of_what_runs_differ_by() {
+        let runs =
+            [("a", 100.0), ("a", 102.0), ("a", 98.0), ("b", 10.0), ("b", 10.1), ("c", 500.0)]
+                .map(|(subject, value)| BankedRun { subject: subject.to_owned(), ..run(value) });
+        let runs: Vec<&BankedRun> = runs.iter().collect();
+        let of = |runs: &[&BankedRun]| spread(runs, "sqlite", ("p", "ops_per_second"));
+        let found = of(&runs).unwrap();
+        assert_eq!(found.freedom, 3.0);
+        assert!((0.01..0.03).contains(&found.variance.sqrt()), "{found:?}");
+        assert_eq!(of(&runs[3..]), None, "two runs of one build, and one of another");
+    }
+
+    #[test]
     fn blocks_that_are_taken_together_stay_so() {
         let width = |together| {
             let mut cell = Cell { together, ..testing::cell("ops_per_second", 100.0, 90.0) };
             cell.block_ratios = vec![0.90, 0.90, 0.91, 0.91];
-            widen(&mut cell, Spread { variance: 1e-12, freedom: 3.0 }).unwrap();
-            let (low, high) = cell.interval.unwrap();
+            cell.between = Some(Spread { variance: 1e-12, freedom: 3.0 });
+            let (low, high) = informed_interval(&cell, &[]).unwrap();
             high / low
         };
         assert!(width(2) > width(1));

@@ -106,7 +106,9 @@ pub fn provable(metric: &Metric, prior: Prior, blocks: u32, tests: usize) -> Opt
 /// What an undecided cell may claim, with its tests.
 fn open(cell: &Cell) -> Option<(Claim, &Test)> {
     let is_open = cell.verdict.is_assessed() && !cell.verdict.is_decided();
-    Claim::of(cell).filter(|_| is_open).zip(cell.test.as_ref())
+    // More blocks do not narrow what runs differ by.
+    let is_of_blocks = cell.between.is_none();
+    Claim::of(cell).filter(|_| is_open && is_of_blocks).zip(cell.test.as_ref())
 }
 
 /// What a cell gained, beside what would matter. All are logarithms of ratios.
@@ -128,8 +130,7 @@ pub(crate) fn least_deviation(quantity: Quantity) -> f64 {
 
 impl Claim {
     pub(crate) fn of(cell: &Cell) -> Option<Self> {
-        let sample = Sample::informed(&cell.block_ratios, cell.together, cell.known)?;
-        Self::new(cell.metric, cell.margin?, sample)
+        Self::new(cell.metric, cell.margin?, Sample::of_cell(cell)?)
     }
 
     /// None for a metric of which nothing is claimed.
@@ -221,14 +222,18 @@ impl Claim {
     }
 }
 
-/// The p value of a change beyond the floor, and the verdict, for ratios of blocks of the metric of
-/// `cell`, as the only ones of their family.
-pub(crate) fn judge(cell: &Cell, ratios: &[f64], looks: &[u32]) -> (Option<f64>, Verdict) {
-    let Some(sample) = Sample::of(ratios) else { return (None, Verdict::Unreplicated) };
+/// The p value of a change beyond the floor, and the verdict, for a sample of so many blocks of the
+/// metric of `cell`, as the only one of its family.
+pub(crate) fn judge(
+    cell: &Cell,
+    sample: Option<Sample>,
+    blocks: u32,
+    looks: &[u32],
+) -> (Option<f64>, Verdict) {
+    let Some(sample) = sample else { return (None, Verdict::Unreplicated) };
     let metric = cell.metric;
     let claim = cell.margin.and_then(|margin| Claim::new(metric, margin, sample));
     let Some(claim) = claim else { return (None, Verdict::Unassessed) };
-    let blocks = u32::try_from(ratios.len()).unwrap_or(u32::MAX);
     let share = Share { error: error_rate(metric), tests: 1, looks: looks.into() };
     let test = claim.test(blocks, &share);
     let changed = test.finds_change();

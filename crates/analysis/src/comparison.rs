@@ -4,6 +4,7 @@ use crate::{
     claim::Test,
     noise::{BankSource, Known},
     overall::mean_interval,
+    prior::Spread,
     reason::Reason,
     verdict::Verdict,
 };
@@ -103,6 +104,9 @@ pub struct Cell {
     pub test: Option<Test>,
     /// What earlier runs told of the spread of its blocks.
     pub known: Option<Known>,
+    /// How its logarithm differs from one pair of runs to another, where its blocks are those of
+    /// two runs and earlier ones tell it.
+    pub between: Option<Spread>,
     /// Neighboring blocks that are taken together, because they agree: usually 1.
     pub together: usize,
     /// Why there is no value or no ratio.
@@ -130,6 +134,7 @@ impl Cell {
             verdict: Verdict::Invalid,
             test: None,
             known: None,
+            between: None,
             together: 1,
             reason: None,
             marks: Vec::new(),

@@ -4,22 +4,32 @@
 //! pending background work after the last one. Each slice since the drain before has done the same
 //! work and gets an equal share of that. A round that was disturbed is repeated right after it, and
 //! has a number behind all planned ones: what follows what is not the order of the numbers.
+//!
+//! Where a run was stopped within a block, the drain is missing: a cost without it is no repetition
+//! of those of the other blocks.
 
 use crate::{Input, parts::find};
 use model::{
     reading::Reading,
     record::{SliceRecord, SliceState},
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Why a slice is left out whose block lacks the drain that others have.
+const UNDRAINED: &str = "the record of their block ends before the drain";
 
 /// Slices of one run, block, phase and subject since its last drain, by their places.
 type Waiting<'a> = BTreeMap<(&'a str, u32, &'a str, &'a str), Vec<usize>>;
 
+/// Blocks with a drain, by run, phase and subject.
+type Drained<'a> = BTreeMap<(&'a str, &'a str, &'a str), BTreeSet<u32>>;
+
 /// For each slice its record with a share of the drain that followed, where it has to share it with
-/// others.
+/// others; and with the reason why it is left out, where none followed in this block alone.
 pub(crate) fn shared(slices: &[Input<'_>]) -> Vec<Option<SliceRecord>> {
     let mut found = vec![None; slices.len()];
     let mut waiting = Waiting::new();
+    let mut drained = Drained::new();
     let mut in_time: Vec<(usize, &Input<'_>)> = slices.iter().enumerate().collect();
     in_time.sort_by_key(|(_, one)| (one.slice.repeats.unwrap_or(one.slice.round), one.slice.round));
     for (place, Input { run, slice, .. }) in in_time {
@@ -31,6 +41,8 @@ pub(crate) fn shared(slices: &[Input<'_>]) -> Vec<Option<SliceRecord>> {
         if slice.drained.is_empty() {
             continue;
         }
+        let test = (*run, slice.phase.as_str(), slice.subject.as_str());
+        drained.entry(test).or_default().insert(slice.block);
         let of_drain = waiting.remove(&key).unwrap_or_default();
         if of_drain.len() > 1 {
             for &one in &of_drain {
@@ -38,7 +50,21 @@ pub(crate) fn shared(slices: &[Input<'_>]) -> Vec<Option<SliceRecord>> {
             }
         }
     }
+    for ((run, block, phase, subject), places) in waiting {
+        let blocks = drained.get(&(run, phase, subject));
+        if blocks.is_some_and(|blocks| blocks.iter().any(|other| *other != block)) {
+            for place in places {
+                found[place] = Some(left_out(slices[place].slice));
+            }
+        }
+    }
     found
+}
+
+/// The record of a slice that does not count, because no drain followed it.
+fn left_out(slice: &SliceRecord) -> SliceRecord {
+    let reason = Some(UNDRAINED.to_owned());
+    SliceRecord { state: SliceState::Discarded, reason, ..slice.clone() }
 }
 
 /// The record of one of so many slices, the `last` of which the drain followed.
@@ -110,5 +136,22 @@ mod tests {
         let own = [reading(0.0, 30.0)];
         let slices = [slice(0, reading(0.0, 10.0), &own), slice(1, reading(30.0, 40.0), &[])];
         assert_eq!(deltas(&slices), [None, None]);
+    }
+
+    #[test]
+    fn slices_of_a_block_that_lacks_the_drain_of_the_others_do_not_count() {
+        let check = |slices: &[SliceRecord], expected: &[Option<SliceState>]| {
+            let inputs = slices.iter().map(|slice| Input { experiment: "e", run: "r", slice });
+            let found = shared(&inputs.collect::<Vec<_>>());
+            let states = found.iter().map(|one| one.as_ref().map(|one| one.state));
+            assert_eq!(states.collect::<Vec<_>>(), expected);
+        };
+        let whole = slice(0, reading(0.0, 10.0), &[reading(0.0, 30.0)]);
+        let cut = SliceRecord { block: 1, ..slice(0, reading(0.0, 10.0), &[]) };
+        check(&[whole.clone(), cut.clone()], &[None, Some(SliceState::Discarded)]);
+        // What is never drained is none of it.
+        check(&[SliceRecord { block: 2, ..cut.clone() }, cut.clone()], &[None, None]);
+        let other = SliceRecord { subject: "b".to_owned(), ..cut };
+        check(&[whole, other], &[None, None]);
     }
 }

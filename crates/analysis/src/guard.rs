@@ -39,24 +39,25 @@ impl<'a> Guard<'a> {
     /// Looks at the measured slices of all variants; `facts` gives a phase's facts by run and name.
     pub(crate) fn of(slices: &[Input<'a>], facts: &dyn Fn(&str, &str) -> PhaseFacts) -> Self {
         // Each round with whether it was planned, and does not only repeat another one.
-        let mut tests: BTreeMap<(&str, &str), BTreeSet<(Round<'_>, bool)>> = BTreeMap::new();
+        // Those of all runs together: where several are pooled, they are one test.
+        let mut tests: BTreeMap<&str, BTreeSet<(Round<'_>, bool)>> = BTreeMap::new();
         let mut disturbed = BTreeMap::new();
         for input in slices.iter().filter(|one| one.slice.state == SliceState::Measured) {
             let slice = input.slice;
             let round = input.round();
             let is_planned = slice.repeats.is_none();
-            tests.entry((input.run, &slice.phase)).or_default().insert((round, is_planned));
+            tests.entry(&slice.phase).or_default().insert((round, is_planned));
             if let Some(what) = disturbance(slice) {
                 disturbed.entry(round).or_insert(what);
             }
         }
         let slow = Slow::of(slices, &disturbed, facts);
         let mut guard = Self { slow, ..Self::default() };
-        for ((run, phase), rounds) in tests {
+        for (phase, rounds) in tests {
             let lost = |(round, _): &_| disturbed.get(round).map(|what| (*round, *what));
             let lost: Vec<(Round<'a>, &'static str)> = rounds.iter().filter_map(lost).collect();
             // Pieces of one work are not repetitions: without one of them it is another work.
-            let keeps_all = facts(run, phase).has_pieces;
+            let keeps_all = lost.iter().any(|((run, ..), _)| facts(run, phase).has_pieces);
             let planned = rounds.iter().filter(|(_, is_planned)| *is_planned).count();
             let is_enough = (rounds.len() - lost.len()) as f64 >= LEAST_KEPT * planned as f64;
             if !lost.is_empty() && (keeps_all || !is_enough) {
@@ -165,6 +166,20 @@ mod tests {
         repeated.push(SliceRecord { round: 1, repeats: Some(0), ..busy(1) });
         assert_eq!(guarded(&facts, &repeated).0, [0, 1, 1]);
     }
+
+    #[test]
+    fn rounds_of_pooled_runs_count_together() {
+        let one = |run, block, seconds| (run, with(block, "steal_ns", seconds));
+        let slices = [one("r", 0, 0.5), one("r", 1, 0.0), one("s", 0, 0.0), one("s", 1, 0.0)];
+        let inputs = slices.iter().map(|(run, slice)| Input { experiment: "e", run, slice });
+        let inputs: Vec<Input<'_>> = inputs.collect();
+        let guard = Guard::of(&inputs, &|_, _| PhaseFacts::default());
+        assert!(guard.disturbed.is_empty(), "three of four are left");
+        let out = inputs.iter().filter(|input| guard.reason(input).is_some());
+        let out: Vec<(&str, u32)> = out.map(|input| (input.run, input.slice.block)).collect();
+        assert_eq!(out, [("r", 0)]);
+    }
+
     #[test]
     fn what_disturbs_one_run_leaves_the_other_one_its_rounds() {
         let calm = |block| at_speed(block, 0, 500.0);

@@ -24,12 +24,14 @@ const FEWEST: usize = 2;
 pub(crate) struct Sample {
     /// Their mean: the logarithm of the ratio.
     pub(crate) mean: f64,
-    /// Standard error of the mean.
+    /// Standard error of the mean, as blocks show it.
     error: f64,
+    /// Variance of the mean that blocks do not show.
+    unseen: f64,
     /// Blocks, or as many together as `together` says.
     units: f64,
     together: f64,
-    /// Degrees of freedom of what was known before.
+    /// Degrees of freedom of what was known before of the spread of blocks.
     prior_freedom: f64,
     distribution: StudentsT,
 }
@@ -53,6 +55,11 @@ impl Sample {
         Self::of_units(&drift::joined(&logarithms, together), together as f64, known)
     }
 
+    /// Of a cell, with all that is known of its spread.
+    pub(crate) fn of_cell(cell: &Cell) -> Option<Self> {
+        Self::informed(&cell.block_ratios, cell.together, cell.known)?.with_unseen(cell.between)
+    }
+
     fn of_units(units: &[f64], together: f64, known: Option<Known>) -> Option<Self> {
         let own = Spread::of(units)?;
         let spread = known.map_or(own, |known| known.moderate(own));
@@ -60,6 +67,7 @@ impl Sample {
         Some(Self {
             mean: units.iter().sum::<f64>() / count,
             error: (spread.variance / count).sqrt(),
+            unseen: 0.0,
             units: count,
             together,
             prior_freedom: spread.freedom - own.freedom,
@@ -74,6 +82,7 @@ impl Sample {
         Some(Self {
             mean: 0.0,
             error: prior.deviation / units.sqrt(),
+            unseen: 0.0,
             units,
             together: 1.0,
             prior_freedom: prior.freedom,
@@ -89,6 +98,23 @@ impl Sample {
         Some(Self { error, units, distribution, ..self })
     }
 
+    /// The same where the mean varies by what its blocks do not show, too. The degrees of freedom
+    /// of both together are Satterthwaite's (1946).
+    pub(crate) fn with_unseen(self, other: Option<Spread>) -> Option<Self> {
+        let Some(other) = other else { return Some(self) };
+        let seen = self.error * self.error;
+        let variance = seen + other.variance;
+        let weights = seen * seen / self.freedom() + other.variance.powi(2) / other.freedom;
+        let freedom = if weights > 0.0 { variance * variance / weights } else { other.freedom };
+        let distribution = StudentsT::new(0.0, 1.0, freedom).ok()?;
+        Some(Self { unseen: other.variance, distribution, ..self })
+    }
+
+    /// Standard error of the mean.
+    fn whole_error(&self) -> f64 {
+        self.error.hypot(self.unseen.sqrt())
+    }
+
     /// Standard deviation between blocks, or between those that are taken together.
     pub(crate) fn deviation(&self) -> f64 {
         self.error * self.units.sqrt()
@@ -101,7 +127,7 @@ impl Sample {
 
     /// Degrees of freedom.
     pub(crate) fn freedom(&self) -> f64 {
-        self.units - 1.0 + self.prior_freedom
+        self.distribution.freedom()
     }
 
     /// The same with at least this standard deviation between blocks: a few blocks may agree by
@@ -114,7 +140,7 @@ impl Sample {
     /// Distance from the true value that a mean exceeds on one side with this chance, as a
     /// logarithm.
     pub(crate) fn reach(&self, chance: f64) -> f64 {
-        self.distribution.inverse_cdf(1.0 - chance) * self.error
+        self.distribution.inverse_cdf(1.0 - chance) * self.whole_error()
     }
 
     /// The same for the reciprocals of the ratios.
@@ -126,10 +152,11 @@ impl Sample {
     /// the p value of a one-sided test. `limit` and mean are logarithms.
     pub(crate) fn chance_above(&self, limit: f64) -> f64 {
         let beyond = self.mean - limit;
-        if self.error == 0.0 {
+        let error = self.whole_error();
+        if error == 0.0 {
             return if beyond > 0.0 { 0.0 } else { 1.0 };
         }
-        self.distribution.sf(beyond / self.error)
+        self.distribution.sf(beyond / error)
     }
 
     /// The same on the other side.
@@ -147,11 +174,11 @@ pub(crate) fn interval(ratios: &[f64], looks: &[u32]) -> Option<(f64, f64)> {
 
 /// The same for a cell, with what is known of its spread and of neighboring blocks.
 pub(crate) fn informed_interval(cell: &Cell, looks: &[u32]) -> Option<(f64, f64)> {
-    let sample = Sample::informed(&cell.block_ratios, cell.together, cell.known)?;
-    interval_of(sample, cell.block_ratios.len(), looks)
+    interval_of(Sample::of_cell(cell)?, cell.block_ratios.len(), looks)
 }
 
-fn interval_of(sample: Sample, blocks: usize, looks: &[u32]) -> Option<(f64, f64)> {
+/// The same for a sample of so many blocks.
+pub(crate) fn interval_of(sample: Sample, blocks: usize, looks: &[u32]) -> Option<(f64, f64)> {
     let blocks = u32::try_from(blocks).ok()?;
     let reach = sample.reach(nominal(looks, blocks, 1.0 - CONFIDENCE, Sides::Two) / 2.0);
     let (low, high) = ((sample.mean - reach).exp(), (sample.mean + reach).exp());

@@ -3,8 +3,9 @@
 use crate::{
     claim::judge,
     comparison::{Cell, Comparison, PhaseResult},
-    interval::interval,
+    interval::{Sample, interval_of},
     mean::{geometric_mean, mean_of_tests},
+    prior::Spread,
     verdict::Verdict,
 };
 use model::shared::Name;
@@ -42,12 +43,13 @@ impl Comparison {
         let cells = countable(phases, subject, metric);
         let first = cells.first()?.cell;
         let blocks = block_means(&cells, &self.looks);
-        let (uneven, blocks) = (blocks.is_none(), blocks.unwrap_or_default());
-        let is_widened = are_widened(&cells);
+        let (uneven, ratios_of_blocks) = (blocks.is_none(), blocks.unwrap_or_default());
+        let len = ratios_of_blocks.len();
+        let blocks = u32::try_from(len).unwrap_or(u32::MAX);
+        let sample = sample(&ratios_of_blocks, &cells);
         let (p, verdict) = match cells.iter().any(|one| one.cell.verdict == Verdict::Invalid) {
             true => (None, Verdict::Invalid),
-            false if is_widened => (None, Verdict::Inconclusive),
-            false => judge(first, &blocks, &self.looks),
+            false => judge(first, sample, blocks, &self.looks),
         };
         let bound =
             |start: f64, pick: fn(f64, f64) -> f64| ratios.iter().copied().fold(start, pick);
@@ -56,9 +58,9 @@ impl Comparison {
             ratio: mean_of_tests(&ratios)?.ratio,
             range: (bound(f64::INFINITY, f64::min), bound(f64::NEG_INFINITY, f64::max)),
             phases: cells.len(),
-            blocks: u32::try_from(blocks.len()).unwrap_or(u32::MAX),
+            blocks,
             uneven,
-            interval: interval(&blocks, &self.looks).filter(|_| !is_widened),
+            interval: sample.and_then(|sample| interval_of(sample, len, &self.looks)),
             p,
             verdict,
         })
@@ -76,14 +78,18 @@ pub fn mean_interval<'a>(
     looks: &[u32],
 ) -> Option<(f64, f64)> {
     let cells = countable(phases, subject, metric);
-    interval(&block_means(&cells, looks)?, looks).filter(|_| !are_widened(&cells))
+    let means = block_means(&cells, looks)?;
+    interval_of(sample(&means, &cells)?, means.len(), looks)
 }
 
-/// Whether what runs of one build differ by makes any of these cells inconclusive: it may be in all
-/// of them alike, so blocks tell nothing of their mean.
-fn are_widened(cells: &[Counted<'_>]) -> bool {
-    let is_widened = |cell: &Cell| cell.verdict == Verdict::Inconclusive && cell.test.is_none();
-    cells.iter().any(|one| is_widened(one.cell))
+/// The mean of some cells, by that of each block. What runs of one build differ by may be in all of
+/// the cells alike, so it does not average out over them.
+fn sample(means: &[f64], cells: &[Counted<'_>]) -> Option<Sample> {
+    let known: Vec<Spread> = cells.iter().filter_map(|one| one.cell.between).collect();
+    let freedom = known.iter().map(|one| one.freedom).reduce(f64::min);
+    let deviations: f64 = known.iter().map(|one| one.variance.sqrt()).sum();
+    let variance = (deviations / known.len() as f64).powi(2);
+    Sample::of(means)?.with_unseen(freedom.map(|freedom| Spread { variance, freedom }))
 }
 
 /// A cell whose ratio has a logarithm.
@@ -183,7 +189,7 @@ mod tests {
         // By tables of t: 5 with 3 degrees of freedom has p = 0.0154.
         let logs = [0.007_732_f64, 0.004_268, 0.007_732, 0.004_268];
         let cell = testing::cell("foreground_user_instructions_per_op", 1.0, 1.0);
-        let (p, verdict) = judge(&cell, &logs.map(f64::exp), &[]);
+        let (p, verdict) = judge(&cell, Sample::of(&logs.map(f64::exp)), 4, &[]);
         assert!(p.is_some_and(|p| (0.01..0.05).contains(&p)), "{p:?}");
         assert!(!verdict.is_change(), "{verdict:?}");
     }

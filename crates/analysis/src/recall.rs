@@ -4,8 +4,9 @@
 //! measured settings count; nothing is interpolated.
 
 use crate::{
-    comparison::{Comparison, PhaseResult},
+    comparison::{Cell, Comparison, PhaseResult},
     interval::interval,
+    mean::geometric_mean,
     verdict::Verdict,
 };
 use model::grouped;
@@ -139,11 +140,15 @@ fn rows<'a>(
         };
         let blocks = cell.by_block.iter().zip(&base.by_block);
         let ratios: Vec<f64> = blocks.filter_map(|(own, base)| Some((*own)? / (*base)?)).collect();
+        // Two tests may have left out different blocks, as disturbed.
+        let is_alone = |cell: &Cell| cell.by_block.iter().flatten().count() > ratios.len();
+        let of_pairs = || geometric_mean(&ratios).filter(|_| is_alone(cell) || is_alone(base));
+        let of_values = || Some(cell.value? / base.value?);
         Fastest {
             found,
             subject,
             kind,
-            ratio: cell.value.zip(base.value).map(|(own, base)| own / base),
+            ratio: of_pairs().or_else(of_values),
             interval: interval(&ratios, &comparison.looks),
             is_unjudged: [cell, base].iter().any(|cell| cell.verdict == Verdict::Invalid),
         }
@@ -186,7 +191,7 @@ fn index(one: &Searched<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Cell, testing};
+    use crate::testing;
     use model::Levels;
     use std::sync::Arc;
 
@@ -238,6 +243,16 @@ mod tests {
         assert_eq!(at(0.9, 1), (Some(320.0), Some(3.2)));
         let (low, high) = reached[5].rows[1].interval.unwrap();
         assert!(low < 3.2 && high > 3.2, "{low} to {high}");
+    }
+
+    #[test]
+    fn settings_that_lack_different_blocks_are_compared_by_those_of_both() {
+        let mut comparison = searches();
+        let cells = comparison.phases[0].cells.iter_mut();
+        cells.filter(|cell| cell.subject == "new").for_each(|cell| cell.by_block[0] = None);
+        let reached = at_recalls(&comparison);
+        let row = reached.iter().find(|one| one.least == 0.95).map(|one| &one.rows[1]).unwrap();
+        assert_eq!((row.ratio, row.interval), (Some(340.0 / 80.0), None));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use model::{
     record::{SliceRecord, SliceState},
     workload::Counts,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One role of one phase of one subject over the measured seconds.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,13 +33,16 @@ type Key<'a> = (u32, &'a str, &'a str, usize);
 /// The slices of a subject follow each other on one axis, as in [`crate::throughput_curves`].
 pub fn role_curves<'a>(slices: impl IntoIterator<Item = &'a SliceRecord>) -> Vec<RoleCurve> {
     let mut curves: BTreeMap<Key<'_>, (f64, RoleCurve)> = BTreeMap::new();
-    for slice in slices.into_iter().filter(|slice| slice.state == SliceState::Measured) {
+    let measured = slices.into_iter().filter(|slice| slice.state == SliceState::Measured);
+    let slices: Vec<&SliceRecord> = measured.collect();
+    let changing = changing(&slices);
+    for slice in slices {
         let Some(work) = &slice.work else { continue };
         let seconds = work.end_ns.saturating_sub(work.start_ns) as f64 / 1e9;
         for (place, (role, ops)) in roles(&work.ops).into_iter().enumerate() {
             let key = (slice.position, slice.phase.as_str(), slice.subject.as_str(), place);
             let (start, curve) = curves.entry(key).or_insert_with(|| (0.0, empty(slice, role)));
-            if ops.iter().any(|op| op.rows_changed > 0) {
+            if changing.contains(&(slice.phase.as_str(), role)) {
                 curve.counts = Counts::Rows;
             }
             let (rates, responses) = points(&ops, (*start, seconds), curve.counts);
@@ -52,6 +55,18 @@ pub fn role_curves<'a>(slices: impl IntoIterator<Item = &'a SliceRecord>) -> Vec
     }
     let curves = curves.into_values().map(|(_, curve)| curve);
     curves.filter(|curve| !curve.rate.segments.is_empty()).collect()
+}
+
+/// Phases and roles that change rows in any slice: all of their slices count rows then.
+fn changing<'a>(slices: &[&'a SliceRecord]) -> BTreeSet<(&'a str, &'a str)> {
+    let mut found = BTreeSet::new();
+    for slice in slices.iter().copied() {
+        let phase = slice.phase.as_str();
+        let ops = slice.work.iter().flat_map(|work| &work.ops);
+        let changing = ops.filter(|op| op.rows_changed > 0);
+        found.extend(changing.map(|op| (phase, op.role.as_str())));
+    }
+    found
 }
 
 /// The operations by role, in their order; those without a role are left out.
@@ -141,6 +156,21 @@ mod tests {
         assert_eq!(curves[1].rate.segments[0], [(0.5, 11.0), (1.5, 22.0), (2.25, 10.0)]);
         assert_eq!(curves[1].response.segments[0][0], (0.5, 1.5));
         assert_eq!(curves[1].rate.segments[1][0], (3.0, 11.0));
+    }
+
+    #[test]
+    fn a_role_counts_rows_in_all_slices_if_it_changes_any_in_one() {
+        let slice = |rows: u64| {
+            let mut slice = crate::curve::tests::slice("a", 1.0, &[1]);
+            let delete = op("delete", "deleter", &[(2, rows, 0)]);
+            if let Some(work) = &mut slice.work {
+                work.ops = vec![OpReport { rows_changed: rows, ..delete }];
+            }
+            slice
+        };
+        let curves = role_curves([&slice(0), &slice(50)]);
+        let rates: Vec<f64> = curves[0].rate.segments.iter().map(|one| one[0].1).collect();
+        assert_eq!((curves[0].counts, rates), (Counts::Rows, vec![0.0, 50.0]));
     }
 
     #[test]
