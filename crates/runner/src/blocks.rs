@@ -35,11 +35,12 @@ struct Open<'a> {
 /// Executes every trial that is not complete yet.
 pub(crate) fn run(run: &mut Run<'_>) -> Result<(), Error> {
     run.writer.discard_incomplete()?;
+    // A budget is for loading too.
+    let mut pace = Pace::begin();
     let open = open(run);
     if let Some(first) = open.first() {
         prepare(run, first, &open)?;
     }
-    let mut pace = Pace::begin();
     let mut repeated = Repeated::default();
     for (index, of_block) in open.iter().enumerate() {
         let blocks = of_block.block.index;
