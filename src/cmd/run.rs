@@ -201,8 +201,7 @@ fn say_how_it_went(outcome: &Outcome) {
 /// Fails for a run with a slice that failed, in whichever of its executions, and for one without a
 /// number.
 fn check_slices(slices: &[StoredSlice]) -> anyhow::Result<()> {
-    let count =
-        |state: SliceState| slices.iter().filter(|one| one.slice.state == state).count();
+    let count = |state: SliceState| slices.iter().filter(|one| one.slice.state == state).count();
     let failed = count(SliceState::Failed);
     anyhow::ensure!(
         failed == 0,
@@ -356,7 +355,8 @@ mod tests {
         };
         let check = |states: &[SliceState], expected: &str| {
             let slices: Vec<StoredSlice> = states.iter().copied().map(stored).collect();
-            let said = check_slices(&slices).map_or_else(|error| error.to_string(), |()| "".into());
+            let said =
+                check_slices(&slices).map_or_else(|error| error.to_string(), |()| String::new());
             assert!(said.starts_with(expected) && said.is_empty() == expected.is_empty(), "{said}");
         };
         check(&[SliceState::Measured, SliceState::Discarded], "");
