@@ -198,7 +198,8 @@ fn check_pieces(entry: &DraftPhase, script: &Script, rounds: u32) -> Result<(), 
     for role in &script.roles {
         let (amount, what) = match role.end {
             End::Operations(operations) => (operations, "operation"),
-            End::Rows(rows) => (rows, "row"),
+            // A piece of rows is one operation at least.
+            End::Rows(rows) => (role.operations().unwrap_or(rows), "operation"),
             End::Seconds(seconds) => (seconds, "second"),
             End::Stretch | End::With(_) | End::Others => continue,
         };
