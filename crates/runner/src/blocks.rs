@@ -341,8 +341,8 @@ fn prepare_trial(run: &Run<'_>, trial: &mut Trial, prepare: &Prepare) -> Result<
     }
     trial.prepare(phase.script.connections(), &assignment)?;
     trial.begin_audit(run, prepare.phase)?;
-    if prepare.short_discard && !trial.marks.iter().any(|mark| mark == SHORT) {
-        trial.marks.push(SHORT.to_owned());
+    if prepare.short_discard {
+        trial.of_phase.marks.push(SHORT.to_owned());
     }
     Ok(())
 }
