@@ -147,6 +147,11 @@ fn mistakes_in_phases_are_named() {
         ("seconds = \"60 + base\"", "mode = \"txt\""),
         "`phase.mode` must be `prepared` or `text`, not `txt`; did you mean `text`?",
     );
+    check(
+        "a parameter that the workload lacks",
+        ("{ range = \"twice\" }", "{ rnage = \"twice\" }"),
+        "the phase `random-points` sets `rnage`, which the workload `random-points` does not have",
+    );
     check("order", ("order = \"fixed\"\n", ""), "with index phases needs `order = \"fixed\"`");
     check("seconds", ("60 + base", "base - 3"), "`seconds` must be at least 1, not `0`");
     check(
