@@ -138,6 +138,11 @@ fn mistakes_in_phases_are_named() {
         "own.toml:16`: `servers` belongs to a settle phase only",
     );
     check(
+        "a server that there is not",
+        ("floor_seconds = \"base\"", "servers = [\"postgress\"]"),
+        "unknown server of a settle phase `postgress`; did you mean `postgres`?",
+    );
+    check(
         "mode of a settle phase",
         ("floor_seconds = \"base\"", "mode = \"text\""),
         "own.toml:22`: `mode` belongs to phases that execute a workload",
