@@ -148,6 +148,12 @@ fn mistakes_in_phases_are_named() {
         "own.toml:22`: `mode` belongs to phases that execute a workload",
     );
     check(
+        "length of a settle phase",
+        ("floor_seconds = \"base\"", "seconds = 60"),
+        "own.toml:22`: `seconds` belongs to phases that execute a workload; a settle phase has \
+         `floor_seconds`",
+    );
+    check(
         "mode",
         ("seconds = \"60 + base\"", "mode = \"txt\""),
         "`phase.mode` must be `prepared` or `text`, not `txt`; did you mean `text`?",
