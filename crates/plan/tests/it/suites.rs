@@ -289,6 +289,8 @@ fn keys_that_the_design_does_not_use_are_found() {
     check("read_seconds = 1\nslice_seconds = 1", &["read_seconds"]);
     check("design = \"classic\"\nread_seconds = 1", &[]);
     check("design = \"classic\"\nslice_seconds = 1", &["slice_seconds"]);
+    check("design = \"classic\"\nrounds = 5", &["rounds"]);
+    check("rounds = 5", &[]);
     check("at_once = 2", &["at_once"]);
     check("design = \"classic\"\nat_once = 2", &[]);
 }
