@@ -59,10 +59,10 @@ pub(crate) fn check(draft: &Draft, fillings: &[Filling], only: &[String]) -> Res
     Ok(())
 }
 
-/// Whether the load leaves a table of a schema empty.
+/// Whether the load leaves all tables of a schema empty.
 fn is_loaded_empty(draft: &Draft, schema: &str) -> bool {
-    let own = draft.schemas.iter().filter(|one| one.name == schema);
-    own.flat_map(|schema| &schema.tables).any(|table| table.rows == 0)
+    let mut own = draft.schemas.iter().filter(|one| one.name == schema);
+    own.any(|schema| schema.tables.iter().all(|table| table.rows == 0))
 }
 
 fn not_filled(draft: &Draft, phase: &DraftPhase, filling: &Filling, only: &[String]) -> Error {
