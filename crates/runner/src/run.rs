@@ -428,7 +428,14 @@ fn counting(
              `{asked}`: leave the option out, or start anew without `--resume`"
         )));
     }
-    let found = counted_by(before.or(asked), observer)?;
+    let found = counted_by(before.or(asked), observer).map_err(|error| match before {
+        Some(before) => Error::Preflight(format!(
+            "the unfinished run was begun with `--counts {}`, which this host does not permit now: \
+             `dbdyno doctor` says what is missing, or start anew without `--resume`",
+            before.word()
+        )),
+        None => error,
+    })?;
     writer.note_state(COUNTS, &found.0)?;
     Ok(found)
 }
