@@ -177,12 +177,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     for sentence in &missed {
         talk::say(&format!("missed: {sentence}"));
     }
-    anyhow::ensure!(
-        outcome.failed_slices == 0,
-        "{} failed; no table shows a number from them, and the records have the reasons",
-        counted(outcome.failed_slices, "slice")
-    );
-    check_measured(&slices)?;
+    check_slices(&slices)?;
     Ok(if missed.is_empty() { Code::Done } else { Code::Missed })
 }
 
@@ -203,11 +198,18 @@ fn say_how_it_went(outcome: &Outcome) {
     talk::say(&time_line(&outcome.time));
 }
 
-/// Fails for a run without a number.
-fn check_measured(slices: &[StoredSlice]) -> anyhow::Result<()> {
-    let is_measured = |one: &StoredSlice| one.slice.state == SliceState::Measured;
+/// Fails for a run with a slice that failed, in whichever of its executions, and for one without a
+/// number.
+fn check_slices(slices: &[StoredSlice]) -> anyhow::Result<()> {
+    let count = |state: SliceState| slices.iter().filter(|one| one.slice.state == state).count();
+    let failed = count(SliceState::Failed);
     anyhow::ensure!(
-        slices.iter().any(is_measured),
+        failed == 0,
+        "{} failed; no table shows a number from them, and the records have the reasons",
+        counted(failed, "slice")
+    );
+    anyhow::ensure!(
+        count(SliceState::Measured) > 0,
         "no slice was measured: the warnings say why; repeat the run on a quiet host"
     );
     Ok(())
@@ -329,6 +331,7 @@ const LARGE: f64 = 0.3;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::record::SliceRecord;
 
     #[test]
     fn the_account_of_time_names_every_part_and_the_share_of_overhead() {
@@ -340,5 +343,24 @@ mod tests {
         assert_eq!(time_line(&seconds), expected);
         let seconds = [("measurement".to_owned(), 2.0), ("emulation".to_owned(), 3.0)].into();
         assert!(time_line(&seconds).contains("`--counts none` saves"));
+    }
+
+    #[test]
+    fn a_failed_slice_of_an_earlier_execution_fails_the_run_too() {
+        let stored = |state| StoredSlice {
+            run: "r".to_owned(),
+            experiment: "e".to_owned(),
+            trial: "t".to_owned(),
+            slice: SliceRecord { state, ..SliceRecord::default() },
+        };
+        let check = |states: &[SliceState], expected: &str| {
+            let slices: Vec<StoredSlice> = states.iter().copied().map(stored).collect();
+            let said =
+                check_slices(&slices).map_or_else(|error| error.to_string(), |()| String::new());
+            assert!(said.starts_with(expected) && said.is_empty() == expected.is_empty(), "{said}");
+        };
+        check(&[SliceState::Measured, SliceState::Discarded], "");
+        check(&[SliceState::Failed, SliceState::Measured], "1 slice failed; no table");
+        check(&[SliceState::Discarded], "no slice was measured");
     }
 }

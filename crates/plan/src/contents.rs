@@ -39,7 +39,7 @@ impl Draft {
     /// Keys that are written and that the design does not use, and those that it uses.
     pub fn idle_keys(&self) -> (Vec<&'static str>, &'static [&'static str]) {
         let [of_slices, of_steps]: [&'static [&'static str]; 2] =
-            [&["slice_seconds"], &["read_seconds", "write_seconds", "at_once"]];
+            [&["rounds", "slice_seconds"], &["read_seconds", "write_seconds", "at_once"]];
         let (own, others) = match self.experiment.design {
             Design::Interleaved => (of_slices, of_steps),
             Design::Classic => (of_steps, of_slices),

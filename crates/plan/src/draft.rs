@@ -4,7 +4,7 @@
 use crate::{
     Catalog, Overrides, Suite, SuiteOrder, SuitePhase, Workload, coded, dataset,
     error::{Error, Location},
-    experiment_limits, ladder,
+    experiment_limits, filled, ladder,
     layers::{Layers, Locations, check_only, name_of},
     limits,
     preset::{self, Chosen},
@@ -62,6 +62,8 @@ pub struct Draft {
 #[derive(Debug)]
 pub(crate) struct DraftPhase {
     pub(crate) suite: SuitePhase,
+    /// Its place in the suite.
+    pub(crate) place: usize,
     /// Index into [`Draft::workloads`]; of the phase before it, for a phase without a workload of
     /// its own.
     pub(crate) workload: usize,
@@ -86,6 +88,7 @@ pub fn load_experiment(
     options.extend(texts(layers.wire.options.clone()));
     let mut found = Found::default();
     let mut phases = found.phases(suite, &layers, catalog)?;
+    let fillings = filled::fillings(&phases, &found.workloads)?;
     keep_only(&mut phases, &found.workloads, &overrides.only)?;
     coded::check_given(&found.workloads, &layers)?;
     let mut values = preset::scope(&experiment, &chosen.parameters)
@@ -123,6 +126,7 @@ pub fn load_experiment(
         schema_parameters,
     };
     draft.check()?;
+    filled::check(&draft, &fillings, &overrides.only)?;
     Ok(draft)
 }
 
@@ -321,7 +325,7 @@ impl Found {
             } else {
                 self.find(&entry.workload, catalog).map_err(|error| error.at_reference(place()))?
             };
-            phases.push(DraftPhase { suite: entry, workload });
+            phases.push(DraftPhase { suite: entry, place: index, workload });
         }
         if suite.order == SuiteOrder::ReadsFirst {
             phases.sort_by_key(|phase| self.workloads[phase.workload].writes);
@@ -374,12 +378,21 @@ fn keep_only(
     known.sort_unstable();
     known.dedup();
     check_only(only, &known)?;
+    let is_named = |phase: &DraftPhase| {
+        only.contains(&workloads[phase.workload].name) || only.contains(&phase.suite.name)
+    };
+    let measured = phases.iter().filter(|phase| phase.suite.kind == PhaseKind::Measure);
+    let wanted = measured.filter(|phase| is_named(phase)).map(|phase| phase.workload);
+    let wanted: BTreeSet<usize> = wanted.collect();
     let mut debts = false;
     phases.retain(|phase| {
-        let workload = &workloads[phase.workload];
-        let wanted = only.contains(&workload.name) || only.contains(&phase.suite.name);
-        let kept = if phase.suite.kind == PhaseKind::Settle { debts } else { wanted };
-        debts = (kept && workload.writes || debts) && phase.suite.kind != PhaseKind::Settle;
+        let kept = match phase.suite.kind {
+            PhaseKind::Settle => debts,
+            PhaseKind::Warmup => wanted.contains(&phase.workload),
+            PhaseKind::Measure | PhaseKind::Index => is_named(phase),
+        };
+        let writes = kept && workloads[phase.workload].writes;
+        debts = (writes || debts) && phase.suite.kind != PhaseKind::Settle;
         kept
     });
     let mut before = 0;

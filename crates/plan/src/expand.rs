@@ -13,7 +13,7 @@ use crate::{
 };
 use model::{
     experiment::{Combine, Design, Experiment, Factor},
-    plan::{Estimate, PLAN_FORMAT, PhaseKind, Plan},
+    plan::{Estimate, PLAN_FORMAT, Phase, PhaseKind, Plan},
     subject::Subject,
 };
 use sha2::{Digest, Sha256};
@@ -117,6 +117,7 @@ impl Compared {
 fn ordered(draft: &Draft, versions: &dyn Versions, compared: Compared) -> Result<Plan, Error> {
     let Compared { mut experiment, subjects, base } = compared;
     let mut phases = phases(draft)?;
+    check_settling(draft, &phases, versions)?;
     let mut schemas = draft.schemas.clone();
     schemas.extend(scripts::look(draft, &mut phases, versions)?);
     scripts::check_subjects(draft, &phases, &subjects, versions)?;
@@ -162,6 +163,17 @@ fn ordered(draft: &Draft, versions: &dyn Versions, compared: Compared) -> Result
     plan.estimate = estimate(&plan, versions);
     plan.hash = hash(&plan)?;
     Ok(plan)
+}
+
+/// Refuses a settle phase of a server that there is not: nobody would settle.
+fn check_settling(draft: &Draft, phases: &[Phase], versions: &dyn Versions) -> Result<(), Error> {
+    let products = versions.products();
+    let settling = phases.iter().filter_map(|phase| phase.settle.as_ref());
+    let mut servers = settling.flat_map(|settle| &settle.servers);
+    let Some(name) = servers.find(|name| !products.contains(*name)) else { return Ok(()) };
+    let hint = suggest::hint(name, products.iter().map(String::as_str));
+    let place = draft.places.of(&["suite"]);
+    Err(Error::UnknownName { place, what: "server of a settle phase", name: name.clone(), hint })
 }
 
 /// Writes the levels of `build` as the subjects have them.

@@ -104,6 +104,10 @@ impl Layers {
         for text in &overrides.set {
             let place = Location { file: format!("--set {text}"), line: None };
             let layer = parse_set(text).map_err(|error| error.at(place.clone()))?;
+            // `--decide` names all that is to be decided; what the file names is not, then.
+            if text.split_once('=').is_some_and(|(key, _)| key.trim() == "decide") {
+                merged.remove("decide");
+            }
             merge(&mut merged, layer.clone());
             interpret(&merged).map_err(|error| error.at(place))?;
             set.push((text.clone(), layer));

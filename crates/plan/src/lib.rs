@@ -23,6 +23,7 @@ mod estimate;
 mod expand;
 mod experiment_limits;
 mod explain;
+mod filled;
 mod growth;
 mod ladder;
 mod layers;

@@ -6,7 +6,7 @@ use crate::{
     draft::DraftPhase,
     error::{Error, Location},
     limits::{self, CONNECTIONS_MAX, Rate, SECONDS_MAX},
-    preset,
+    preset, suggest,
     wire::numbers::Limits,
 };
 use model::{
@@ -198,7 +198,8 @@ fn check_pieces(entry: &DraftPhase, script: &Script, rounds: u32) -> Result<(), 
     for role in &script.roles {
         let (amount, what) = match role.end {
             End::Operations(operations) => (operations, "operation"),
-            End::Rows(rows) => (rows, "row"),
+            // A piece of rows is one operation at least.
+            End::Rows(rows) => (role.operations().unwrap_or(rows), "operation"),
             End::Seconds(seconds) => (seconds, "second"),
             End::Stretch | End::With(_) | End::Others => continue,
         };
@@ -281,10 +282,7 @@ fn parameters(draft: &Draft, entry: &DraftPhase, levels: &Levels) -> Result<Para
         // A phase that is not repeated for each level has the first one.
         None => preset::scope(experiment, &draft.suite_parameters),
     }?;
-    let mut of_phase = Parameters::new();
-    for (name, expression) in &entry.suite.parameters {
-        of_phase.insert(name.clone(), value(expression, &scope)?);
-    }
+    let of_phase = own_values(draft, entry, &scope)?;
     let mut parameters = draft.workloads[entry.workload].parameters.clone();
     let range = entry.suite.range.map(|range| ("range".to_owned(), number(range)));
     let over = scope
@@ -303,6 +301,39 @@ fn parameters(draft: &Draft, entry: &DraftPhase, levels: &Levels) -> Result<Para
         parameters.entry(name).or_insert(value);
     }
     Ok(parameters)
+}
+
+/// The values that the suite gives to parameters of a phase's workload. Refuses what the workload
+/// lacks, and what is otherwise than the tables are loaded: either would change nothing, or only
+/// half of it.
+fn own_values(draft: &Draft, entry: &DraftPhase, scope: &Parameters) -> Result<Parameters, Error> {
+    let workload = &draft.workloads[entry.workload];
+    let phase = &entry.suite.name;
+    let mut own = Parameters::new();
+    for (name, expression) in &entry.suite.parameters {
+        let given = value(expression, scope)?;
+        let is_loaded = draft.schema_parameters.contains(name);
+        let reason = if !workload.parameters.contains_key(name) {
+            let hint = suggest::hint(name, workload.parameters.keys().map(String::as_str));
+            format!(
+                "the phase `{phase}` sets `{name}`, which the workload `{}` does not have{hint}",
+                workload.name
+            )
+        } else if is_loaded
+            && !draft.parameters.contains_key(name)
+            && scope.get(name) != Some(&given)
+        {
+            format!(
+                "the phase `{phase}` sets `{name}`, with which the tables are loaded; make it a \
+                 parameter of the suite, or set `parameters.{name}` in the experiment"
+            )
+        } else {
+            own.insert(name.clone(), given);
+            continue;
+        };
+        return Err(Error::Invalid { place: Location::default(), reason });
+    }
+    Ok(own)
 }
 
 /// How the statements of a phase travel: the level over the experiment's word over the suite's.

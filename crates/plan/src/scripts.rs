@@ -1,7 +1,7 @@
 //! Users' own sysbench scripts among the phases: what is in them, and whose data they share.
 
 use crate::{
-    Draft, Versions,
+    Draft, Versions, Workload,
     error::{Error, Location},
     suggest,
 };
@@ -35,6 +35,11 @@ pub(crate) fn look(
 ) -> Result<Vec<Schema>, Error> {
     let mut known: Vec<String> = Vec::new();
     let named = named(draft, &mut known, versions)?;
+    if named.is_some() && !draft.workloads.iter().any(Workload::is_script) {
+        let reason = "`prepare` makes the data of scripts, and no workload is one (`….lua`)";
+        let place = draft.places.of(&["prepare"]);
+        return Err(Error::Invalid { place, reason: reason.to_owned() });
+    }
     let mut data: Vec<Data> = Vec::new();
     for phase in phases.iter_mut() {
         let Some(lua) = phase.script.lua.as_mut() else { continue };
@@ -166,6 +171,13 @@ fn check_options(draft: &Draft, known: &[String]) -> Result<(), Error> {
     let Some(unknown) = draft.options.keys().find(|name| !known.contains(name)) else {
         return Ok(());
     };
+    let executes = |one: &Workload| {
+        draft.phases.iter().any(|phase| draft.workloads[phase.workload].name == one.name)
+    };
+    // `--only` leaves out scripts that may have it.
+    if draft.workloads.iter().any(|one| one.is_script() && !executes(one)) {
+        return Ok(());
+    }
     let place = draft.places.of(&["options", unknown]);
     if known.is_empty() {
         let reason = "`options` are for scripts, and no workload is one (`….lua`); workloads have \

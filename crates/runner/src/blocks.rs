@@ -35,11 +35,12 @@ struct Open<'a> {
 /// Executes every trial that is not complete yet.
 pub(crate) fn run(run: &mut Run<'_>) -> Result<(), Error> {
     run.writer.discard_incomplete()?;
+    // A budget is for loading too.
+    let mut pace = Pace::begin();
     let open = open(run);
     if let Some(first) = open.first() {
         prepare(run, first, &open)?;
     }
-    let mut pace = Pace::begin();
     let mut repeated = Repeated::default();
     for (index, of_block) in open.iter().enumerate() {
         let blocks = of_block.block.index;
@@ -102,20 +103,21 @@ const HEADROOM: f64 = 1.5;
 
 /// Whether another block would take longer than the run may; never before there are enough for a
 /// verdict. How many blocks the budget permits at most is noted at every look: what a look may
-/// spend of the error rate depends on it, so it never grows.
+/// spend of the error rate depends on it, so it never grows, not even where the run is continued
+/// without a budget.
 fn budget_is_spent(run: &mut Run<'_>, pace: &Pace, blocks: u32) -> Result<bool, Error> {
-    let Some(budget) = run.options.ending.budget else { return Ok(false) };
     let looks = &run.plan.experiment.looks;
     if looks.first().is_none_or(|first| blocks < *first) {
         return Ok(false);
     }
-    let has_time = pace.has_time(budget);
-    let permitted = match has_time {
+    let budget = run.options.ending.budget;
+    let has_time = budget.is_none_or(|budget| pace.has_time(budget));
+    let permitted = budget.map(|budget| match has_time {
         true => blocks.saturating_add((f64::from(pace.most(budget)) * HEADROOM).ceil() as u32),
         false => blocks,
-    };
+    });
     let known: Option<u32> = run.writer.state(PERMITTED_BLOCKS)?;
-    let permitted = known.map_or(permitted, |known| known.min(permitted));
+    let Some(permitted) = known.into_iter().chain(permitted).min() else { return Ok(false) };
     if looks.contains(&blocks) || permitted <= blocks {
         run.writer.note_state(PERMITTED_BLOCKS, &permitted)?;
     }
@@ -348,8 +350,8 @@ fn prepare_trial(run: &Run<'_>, trial: &mut Trial, prepare: &Prepare) -> Result<
     }
     trial.prepare(phase.script.connections(), &assignment)?;
     trial.begin_audit(run, prepare.phase)?;
-    if prepare.short_discard && !trial.marks.iter().any(|mark| mark == SHORT) {
-        trial.marks.push(SHORT.to_owned());
+    if prepare.short_discard {
+        trial.of_phase.marks.push(SHORT.to_owned());
     }
     Ok(())
 }

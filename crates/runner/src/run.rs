@@ -115,7 +115,7 @@ pub enum DataFolders {
 pub struct Outcome {
     /// Identifier of the run.
     pub run: String,
-    /// Slices that failed, over all blocks.
+    /// Slices of this execution that failed, over all its blocks.
     pub failed_slices: u64,
     /// Why it ended before the last planned block, if it did. One sentence.
     pub ended: Option<String>,
@@ -409,7 +409,7 @@ fn give_up(place: &RunPlace, data: DataFolders) {
 
 /// Key of how a run counts instructions, in its state: blocks that count otherwise compare with
 /// none of the others.
-const COUNTS: &str = "counts";
+pub(crate) const COUNTS: &str = "counts";
 
 /// How this run counts user instructions, and by which emulator: the best way that this host
 /// permits, if none is asked for.
@@ -428,7 +428,14 @@ fn counting(
              `{asked}`: leave the option out, or start anew without `--resume`"
         )));
     }
-    let found = counted_by(before.or(asked), observer)?;
+    let found = counted_by(before.or(asked), observer).map_err(|error| match before {
+        Some(before) => Error::Preflight(format!(
+            "the unfinished run was begun with `--counts {}`, which this host does not permit now: \
+             `dbdyno doctor` says what is missing, or start anew without `--resume`",
+            before.word()
+        )),
+        None => error,
+    })?;
     writer.note_state(COUNTS, &found.0)?;
     Ok(found)
 }

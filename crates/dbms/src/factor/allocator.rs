@@ -9,9 +9,9 @@ use std::{
 };
 
 /// The level of what a server is linked with.
-const OWN: &str = "own";
+pub(super) const OWN: &str = "own";
 
-const VARIABLE: &str = "LD_PRELOAD";
+pub(super) const VARIABLE: &str = "LD_PRELOAD";
 
 /// The factor.
 pub(super) const FACTOR: Factor = Factor {

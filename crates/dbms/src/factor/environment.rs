@@ -1,6 +1,6 @@
 //! `environment`: variables of a server's environment.
 
-use super::{Factor, Up, of_process};
+use super::{Factor, Up, allocator, of_process};
 use crate::{Places, task};
 use model::{secret, subject::Subject};
 use std::path::PathBuf;
@@ -23,6 +23,13 @@ fn give(level: &str, subject: &mut Subject, _: &Places) -> Result<(), String> {
             return Err(format!(
                 "`{name}` looks like a secret, and levels are shown: set it by \
                  `environment` of `[servers.NAME]`"
+            ));
+        }
+        let preloaded = subject.levels.get(allocator::FACTOR.name);
+        if name == allocator::VARIABLE && preloaded.is_some_and(|level| level != allocator::OWN) {
+            return Err(format!(
+                "`{name}` would take the place of the allocator: write the factor `environment` \
+                 before `allocator`, which adds its library to it"
             ));
         }
         subject.build.environment.retain(|(known, _)| known != name);

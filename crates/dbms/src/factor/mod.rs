@@ -208,6 +208,17 @@ mod tests {
     }
 
     #[test]
+    fn no_variable_takes_the_place_of_an_allocator() {
+        let with = |allocator: &str| {
+            let mut subject = subject("mysql");
+            subject.levels.insert("allocator".to_owned(), allocator.to_owned());
+            give("environment", "LD_PRELOAD=/lib/x.so", &mut subject, &nowhere())
+        };
+        assert!(with("own").is_ok());
+        assert!(with("jemalloc").unwrap_err().contains("before `allocator`"));
+    }
+
+    #[test]
     fn levels_act_on_a_process_and_are_read_back_from_it() {
         let mut both = subject("mysql");
         both.config.transport = Transport::Tcp;

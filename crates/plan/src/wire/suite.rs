@@ -267,19 +267,8 @@ fn name_ranges(phases: &mut [SuitePhase]) {
 }
 
 impl WirePhase {
-    fn check(self, source: &Source, known: &Parameters) -> Result<SuitePhase, Fault> {
-        let kind = self.kind.unwrap_or(PhaseKind::Measure);
-        let workload = match (self.workload, kind) {
-            (Some(_), PhaseKind::Settle) => {
-                return Err(Fault::invalid("a settle phase has no workload")).under("workload");
-            }
-            (Some(workload), _) if workload.trim().is_empty() => {
-                return Err(Fault::invalid("the workload has no name")).under("workload");
-            }
-            (Some(workload), _) => workload,
-            (None, PhaseKind::Settle | PhaseKind::Index) => String::new(),
-            (None, _) => return Err(Fault::invalid("the phase needs a `workload`")),
-        };
+    /// Refuses keys that mean nothing for a kind of phases.
+    fn check_keys(&self, kind: PhaseKind) -> Result<(), Fault> {
         let of_settle = [
             ("floor_seconds", self.floor_seconds.is_some()),
             ("ceiling_seconds", self.ceiling_seconds.is_some()),
@@ -291,10 +280,40 @@ impl WirePhase {
                 return Err(Fault::invalid(reason)).under(key);
             }
         }
-        if self.mode.is_some() && !kind.has_statements() {
-            let reason = "`mode` belongs to phases that execute a workload";
-            return Err(Fault::invalid(reason)).under("mode");
+        let of_workloads = [
+            ("mode", self.mode.is_some()),
+            ("arrival", self.arrival.is_some()),
+            ("clients", self.clients.is_some()),
+            ("length", self.length.is_some()),
+            ("parameters", !self.parameters.is_empty()),
+            ("seconds", self.seconds.is_some()),
+        ];
+        for (key, given) in of_workloads {
+            if given && !kind.has_statements() {
+                let reason = format!(
+                    "`{key}` belongs to phases that execute a workload; a settle phase has \
+                     `floor_seconds` and `ceiling_seconds`"
+                );
+                return Err(Fault::invalid(reason)).under(key);
+            }
         }
+        Ok(())
+    }
+
+    fn check(self, source: &Source, known: &Parameters) -> Result<SuitePhase, Fault> {
+        let kind = self.kind.unwrap_or(PhaseKind::Measure);
+        self.check_keys(kind)?;
+        let workload = match (self.workload, kind) {
+            (Some(_), PhaseKind::Settle) => {
+                return Err(Fault::invalid("a settle phase has no workload")).under("workload");
+            }
+            (Some(workload), _) if workload.trim().is_empty() => {
+                return Err(Fault::invalid("the workload has no name")).under("workload");
+            }
+            (Some(workload), _) => workload,
+            (None, PhaseKind::Settle | PhaseKind::Index) => String::new(),
+            (None, _) => return Err(Fault::invalid("the phase needs a `workload`")),
+        };
         let stem = workload.rsplit('/').next().unwrap_or_default();
         let stem = without_ending(stem);
         let checked = |formula: Option<Formula>, key: &str| {

@@ -1,6 +1,7 @@
 //! Every mistake has one clear sentence that names the place, the thing and the remedy.
 
 use crate::{Host, catalog, draft};
+use model::margins::Quantity;
 use plan::{Overrides, load_experiment};
 
 /// An experiment that is right.
@@ -50,6 +51,22 @@ fn what_is_another_file_or_another_form_is_named_with_the_right_one() {
     let own = GOOD.replace("suite = \"quick\"", "workloads = [\"own\"]");
     let error = draft(folder.path(), &own).unwrap_err().to_string();
     assert!(error.contains("unknown workload `own`; did you mean the file `own.toml`?"), "{error}");
+}
+
+#[test]
+fn decisions_of_the_command_line_take_the_place_of_those_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine.toml");
+    fs_err::write(&path, format!("decide = {{ instructions = \"0.5%\" }}\n{GOOD}")).unwrap();
+    let check = |set: &str, expected: &[Quantity]| {
+        let overrides = Overrides { set: vec![set.to_owned()], ..Overrides::default() };
+        let draft = load_experiment(path.to_str().unwrap(), &catalog(), &overrides).unwrap();
+        let asked: Vec<Quantity> = draft.experiment.decide.asked.keys().copied().collect();
+        assert_eq!(asked, expected, "{set}");
+    };
+    check("decide={ time = \"5%\" }", &[Quantity::Time]);
+    check("decide.time=5%", &[Quantity::Time, Quantity::Instructions]);
+    check("blocks=5", &[Quantity::Instructions]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use model::{
     script::{End, Pairing, Script, Value},
     workload::{Arrival, Spacing},
 };
-use plan::render;
+use plan::{Overrides, load_experiment, render};
 use values::generator::{Filler, Uniform};
 
 fn tiny() -> Plan {
@@ -259,6 +259,12 @@ fn interleaved_phases_are_cut_into_as_many_pieces_as_rounds() {
         orders[phase].len()
     };
     assert_eq!(["l.i0", "l.x", "l.i1", "qp1000"].map(rounds), [5, 1, 5, 5]);
+    let with = |rows| shipped("insert-benchmark", &["design=interleaved", "rounds=5", rows]);
+    // Batches of 100 rows: five pieces would insert more than was asked for.
+    let error = with("rows=200").unwrap_err().to_string();
+    let expected = "phase `l.i0` ends after 2 operations, but each of 5 rounds needs one";
+    assert!(error.contains(expected), "{error}");
+    assert!(with("rows=500").is_ok());
 }
 
 #[test]
@@ -291,4 +297,57 @@ fn the_factors_must_suit_phases_that_build_on_each_other() {
         &["arrival={ per_second = 5 }", "suite=insert-benchmark-2021"],
         "several roles, each with an `arrival` of its own",
     );
+}
+
+/// A row of tables that only a phase of the suite fills.
+const LOOK: &str = r#"
+help = "One row"
+schema = "ibench"
+counts = "operations"
+[[op]]
+name = "look"
+table = "connection"
+sql = "SELECT productid FROM {table} WHERE transactionid = ?"
+args = [{ uniform = [1, 100] }]
+"#;
+
+const FILL_AND_LOOK: &str = r#"
+help = "h"
+order = "fixed"
+[[phase]]
+name = "fill"
+workload = "ibench-load"
+[[phase]]
+workload = "./look.toml"
+"#;
+
+#[test]
+fn what_fills_empty_tables_is_executed_before_what_looks_at_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine.toml");
+    let text = "question = \"Which?\"\nsuite = \"./own.toml\"\nfactors.build = [\"sqlite\"]\n";
+    fs_err::write(&path, text).unwrap();
+    fs_err::write(folder.path().join("look.toml"), LOOK).unwrap();
+    let message = |suite: &str, design: &str, only: &[&str]| {
+        fs_err::write(folder.path().join("own.toml"), suite).unwrap();
+        let set = vec![format!("design={design}")];
+        let only = only.iter().map(|name| (*name).to_owned()).collect();
+        let overrides = Overrides { set, only, ..Overrides::default() };
+        let drafted = load_experiment(path.to_str().unwrap(), &catalog(), &overrides);
+        drafted.map_or_else(|error| error.to_string(), |_| String::new())
+    };
+    let filled: [&[&str]; 3] = [&[], &["fill"], &["fill", "look"]];
+    for only in filled {
+        assert_eq!(message(FILL_AND_LOOK, "interleaved", only), "");
+    }
+    let left = message(FILL_AND_LOOK, "classic", &["look"]);
+    let expected = "`--only look`: `look` would find empty tables, because `fill`, which fills \
+                    them, is not executed before it; leave `--only` out";
+    assert_eq!(left, expected);
+    let warm_up = FILL_AND_LOOK.replace("\"fill\"", "\"fill\"\nkind = \"warmup\"");
+    assert_eq!(message(&warm_up, "classic", &[]), "");
+    let skipped = message(&warm_up, "interleaved", &[]);
+    assert!(skipped.ends_with("the interleaved design skips warm-ups: give `fill` no `kind`"));
+    let sorted = message(&FILL_AND_LOOK.replace("order = \"fixed\"\n", ""), "interleaved", &[]);
+    assert!(sorted.contains("what only reads runs first"), "{sorted}");
 }

@@ -314,6 +314,7 @@ fn only_some_workloads_keep_their_warm_ups_and_debts() {
     assert_eq!(only(&["points-covered-si"]), ["points-covered-si.warm", "points-covered-si"]);
     assert_eq!(only(&["update-one", "hot-points"]), ["update-one", "settle", "hot-points"]);
     assert_eq!(only(&["random-points.range10"]), ["random-points.range10"]);
+    assert_eq!(only(&["point-query.pre"]), ["point-query.warm", "point-query.pre"]);
 }
 
 #[test]

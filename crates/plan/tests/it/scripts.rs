@@ -2,6 +2,7 @@
 
 use crate::{Host, catalog, draft};
 use model::plan::Plan;
+use plan::{Overrides, load_experiment};
 
 const READS: &str = "-- common.lua:1\n";
 const WRITES: &str = "-- common.lua:1\n--\n";
@@ -73,6 +74,20 @@ fn options_of_a_phase_are_over_those_of_the_experiment_over_those_of_the_suite()
 }
 
 #[test]
+fn options_of_scripts_that_are_left_out_are_no_mistake() {
+    let folder = tempfile::tempdir().unwrap();
+    fs_err::write(folder.path().join("reads.lua"), READS).unwrap();
+    let path = folder.path().join("mine.toml");
+    let text = "question = \"Which?\"\nworkloads = [\"./reads.lua\", \"point-query\"]\n\
+                options = { table_size = 7 }\n[factors]\nbuild = [\"mysql@9\"]\n";
+    fs_err::write(&path, text).unwrap();
+    let only = vec!["point-query".to_owned()];
+    let overrides = Overrides { only, ..Overrides::default() };
+    let draft = load_experiment(path.to_str().unwrap(), &catalog(), &overrides).unwrap();
+    assert_eq!(plan::plan(&draft, &catalog(), &Host).unwrap().phases.len(), 1);
+}
+
+#[test]
 fn what_cannot_be_is_refused() {
     let check = |planned: Result<Plan, String>, expected: &str| {
         let error = planned.unwrap_err();
@@ -84,6 +99,8 @@ fn what_cannot_be_is_refused() {
     check(planned("", &unknown), "`tabel_size`; did you mean `table_size`?");
     let none = "workloads = [\"point-query\"]\noptions = { table_size = 7 }";
     check(planned("", none), "no workload is one");
+    let unused = "workloads = [\"point-query\"]\nprepare = \"./reads.lua\"";
+    check(planned("", unused), "`prepare` makes the data of scripts, and no workload is one");
     let differ = "[[phase]]\nworkload = \"./reads.lua\"\noptions = { table_size = 5 }\n\
                   [[phase]]\nworkload = \"./writes.lua\"\noptions = { table_size = 6 }\n";
     check(of_suite(differ, ""), "say in `[options]` which it gets");

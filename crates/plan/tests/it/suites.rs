@@ -138,14 +138,30 @@ fn mistakes_in_phases_are_named() {
         "own.toml:16`: `servers` belongs to a settle phase only",
     );
     check(
+        "a server that there is not",
+        ("floor_seconds = \"base\"", "servers = [\"postgress\"]"),
+        "unknown server of a settle phase `postgress`; did you mean `postgres`?",
+    );
+    check(
         "mode of a settle phase",
         ("floor_seconds = \"base\"", "mode = \"text\""),
         "own.toml:22`: `mode` belongs to phases that execute a workload",
     );
     check(
+        "length of a settle phase",
+        ("floor_seconds = \"base\"", "seconds = 60"),
+        "own.toml:22`: `seconds` belongs to phases that execute a workload; a settle phase has \
+         `floor_seconds`",
+    );
+    check(
         "mode",
         ("seconds = \"60 + base\"", "mode = \"txt\""),
         "`phase.mode` must be `prepared` or `text`, not `txt`; did you mean `text`?",
+    );
+    check(
+        "a parameter that the workload lacks",
+        ("{ range = \"twice\" }", "{ rnage = \"twice\" }"),
+        "the phase `random-points` sets `rnage`, which the workload `random-points` does not have",
     );
     check("order", ("order = \"fixed\"\n", ""), "with index phases needs `order = \"fixed\"`");
     check("seconds", ("60 + base", "base - 3"), "`seconds` must be at least 1, not `0`");
@@ -273,6 +289,8 @@ fn keys_that_the_design_does_not_use_are_found() {
     check("read_seconds = 1\nslice_seconds = 1", &["read_seconds"]);
     check("design = \"classic\"\nread_seconds = 1", &[]);
     check("design = \"classic\"\nslice_seconds = 1", &["slice_seconds"]);
+    check("design = \"classic\"\nrounds = 5", &["rounds"]);
+    check("rounds = 5", &[]);
     check("at_once = 2", &["at_once"]);
     check("design = \"classic\"\nat_once = 2", &[]);
 }

@@ -6,7 +6,7 @@ use crate::{
     calibration::STATE,
     instruments::{self, Findings},
     intruders::{Intruder, Sought, Warming, intruders},
-    run::{Counts, Run},
+    run::{COUNTS, Counts, Run},
     server::{
         Instance, Waiting, data,
         side_by_side::{at_once, side_by_side},
@@ -292,6 +292,8 @@ fn with_copies<'a>(
         // Counts of some servers compare with nothing.
         run.warn(&format!("no instructions are counted: {reason}"));
         run.counts = Counts::None;
+        // Whoever continues the run counts none either.
+        run.writer.note_state(COUNTS, &run.counts)?;
         observed.iter_mut().for_each(|one| one.trial.copies.clear());
     }
     Ok(observed)
