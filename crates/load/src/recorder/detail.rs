@@ -1,6 +1,6 @@
 //! What one operation did, where a workload has several, or intended start times.
 
-use super::series::INTERVALS_MAX;
+use super::series::ROOM;
 use model::drive::OpInterval;
 
 /// Counts of one operation on one connection.
@@ -49,7 +49,7 @@ pub struct OpSeries {
 impl OpSeries {
     /// A series whose intervals are so many nanoseconds wide (at least 1).
     pub fn new(width: u64) -> Self {
-        Self { intervals: Vec::with_capacity(INTERVALS_MAX), start: 0, width }
+        Self { intervals: Vec::with_capacity(ROOM), start: 0, width }
     }
 
     /// A series that stays empty.
@@ -82,8 +82,7 @@ impl OpSeries {
 
     fn at(&mut self, time: u64) -> Option<&mut OpInterval> {
         let index = time.saturating_sub(self.start).checked_div(self.width)? as usize;
-        // Later ones count in the last; within the capacity, nothing is allocated.
-        let index = index.min(INTERVALS_MAX - 1);
+        // Within the room, nothing is allocated.
         if index >= self.intervals.len() {
             self.intervals.resize(index + 1, OpInterval::default());
         }
@@ -149,6 +148,14 @@ mod tests {
         assert_eq!(one.intervals().len(), 4);
         assert_eq!(one.intervals()[0].intended, 3);
         assert_eq!(one.intervals()[3], interval([0, 1, 7], [3000, 3001]));
+    }
+
+    #[test]
+    fn a_long_stretch_has_its_intervals_to_the_end() {
+        let late = 5_000_000 + ROOM as u64 * 1_000_000;
+        let all = series(&[(late, late + 1_000_000, 50)]).intervals();
+        let last = [interval([1, 0, 0], [0, 0]), interval([0, 1, 50], [1000, 1001])];
+        assert_eq!(all[ROOM..], last);
     }
 
     #[test]
