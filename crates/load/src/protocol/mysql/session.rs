@@ -6,14 +6,18 @@ use super::{
     reply::{self, Reply, RowFormat},
 };
 use crate::wire::{
-    Destination, Failure, LoadMethod, Loading, RowSource, Rows, Session, Split, lines::Lines,
-    rows::Collected,
+    Destination, Failure, FailureKind, LoadMethod, Loading, RowSource, Rows, Session, Split,
+    lines::Lines, rows::Collected,
 };
 use model::drive::{Encryption, Target};
 
 /// The two ways of loading rows.
 const BY_FILE: &str = "LOAD DATA LOCAL";
 const BY_INSERT: &str = "INSERT";
+
+/// What the server says of a row whose values it has changed: too few or too many of them, NULL,
+/// out of range, cut, no number, no time, no text of the character set, too long.
+const CHANGED: [&str; 9] = ["1261", "1262", "1263", "1264", "1265", "1292", "1299", "1366", "1406"];
 
 pub(super) fn open(target: &Target) -> Result<Box<dyn Session>, Failure> {
     Ok(Box::new(Connection::open(target)?))
@@ -124,9 +128,25 @@ impl Connection {
         }
         self.packets.write(&[])?;
         let stored = self.answer()?.changed;
+        self.refuse_changed()?;
         // With `autocommit = 0` they are stored only now.
         self.execute("COMMIT")?;
         Ok(stored)
+    }
+
+    /// Refuses rows that are not stored as they were sent. Elsewhere that is an error; of what
+    /// comes from a client, `LOAD DATA` makes a warning, whatever the mode of the server is.
+    fn refuse_changed(&mut self) -> Result<(), Failure> {
+        for told in self.query("SHOW WARNINGS")?.rows {
+            if let [Some(level), Some(code), Some(message)] = told.as_slice()
+                && level == "Warning"
+                && CHANGED.contains(&code.as_str())
+            {
+                let message = format!("{message}; give the column a type that holds its values");
+                return Err(Failure::new(FailureKind::Statement, code.as_str(), message));
+            }
+        }
+        Ok(())
     }
 }
 
