@@ -106,6 +106,7 @@ impl Connection {
         into: &Destination<'_>,
         rows: &mut dyn RowSource,
     ) -> Result<u64, Failure> {
+        self.packets.channel.wait_for_room()?;
         // The file's name is never opened: it only has to be there.
         let sql = format!(
             "LOAD DATA LOCAL INFILE 'rows' INTO TABLE {} CHARACTER SET {} ({})",
