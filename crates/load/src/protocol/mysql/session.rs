@@ -19,6 +19,15 @@ const BY_INSERT: &str = "INSERT";
 /// out of range, cut, no number, no time, no text of the character set, too long.
 const CHANGED: [&str; 9] = ["1261", "1262", "1263", "1264", "1265", "1292", "1299", "1366", "1406"];
 
+/// A server without a strict mode, as MySQL had none by default before 5.7 and MariaDB before 10.2,
+/// stores something else instead of a value that a column does not hold.
+const STRICT: [&str; 2] = [
+    "SET @dbdyno_sql_mode = @@SESSION.sql_mode",
+    "SET SESSION sql_mode = \
+     CONCAT_WS(',', NULLIF(@@SESSION.sql_mode, ''), 'STRICT_ALL_TABLES')",
+];
+const AS_BEFORE: &str = "SET SESSION sql_mode = @dbdyno_sql_mode";
+
 pub(super) fn open(target: &Target) -> Result<Box<dyn Session>, Failure> {
     Ok(Box::new(Connection::open(target)?))
 }
@@ -57,6 +66,9 @@ impl Session for Connection {
     }
 
     fn begin_load(&mut self, load: &Loading<'_>) -> Result<(), Failure> {
+        for sql in STRICT {
+            self.execute(sql)?;
+        }
         // InnoDB gains nothing from `unique_checks`, `foreign_key_checks` or a larger
         // `innodb_ddl_buffer_size` with one secondary index; nothing is set that does not help.
         if is_rocksdb(load.engine) {
@@ -69,6 +81,7 @@ impl Session for Connection {
         if is_rocksdb(load.engine) {
             self.execute("SET SESSION rocksdb_bulk_load = 0")?;
         }
+        self.execute(AS_BEFORE)?;
         Ok(())
     }
 

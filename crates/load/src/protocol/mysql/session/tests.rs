@@ -3,7 +3,10 @@
 use super::*;
 use crate::protocol::mysql::{packet::Packets, reply::Definitions};
 use crate::wire::channel::Channel;
-use std::{io::Write, os::unix::net::UnixStream};
+use std::{
+    io::{Read, Write},
+    os::unix::net::UnixStream,
+};
 
 /// A text of length-encoded bytes.
 fn text(value: &str) -> Vec<u8> {
@@ -148,6 +151,23 @@ fn a_statement_with_all_placeholders_that_there_can_be_is_read_to_its_end() {
     assert_eq!(connection.prepare("INSERT …").unwrap().parameters, 0xffff);
     assert_eq!(connection.packets.read().unwrap(), [9], "nothing more may be taken");
     sender.join().unwrap();
+}
+
+#[test]
+fn rows_are_inserted_in_strict_mode_and_the_mode_is_taken_back() {
+    let (client, mut server) = UnixStream::pair().unwrap();
+    server.write_all(&[7_u8, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0].repeat(3)).unwrap();
+    let mut connection = connection_on(client);
+    let load = Loading { engine: "InnoDB", threads: 1 };
+    connection.begin_load(&load).unwrap();
+    connection.end_rows(&load).unwrap();
+    drop(connection);
+    let mut sent = Vec::new();
+    server.read_to_end(&mut sent).unwrap();
+    let sent = String::from_utf8_lossy(&sent);
+    let statements = ["= @@SESSION.sql_mode", "'STRICT_ALL_TABLES')", "= @dbdyno_sql_mode"];
+    let places: Vec<usize> = statements.iter().map(|sql| sent.find(sql).unwrap()).collect();
+    assert!(places.is_sorted(), "{sent}");
 }
 
 /// Loads a file that the server has such warnings of: level, code and message.
