@@ -87,8 +87,8 @@ impl Channel {
         unlimited.map_err(|error| Failure::lost(format!("the connection broke: {error}")))
     }
 
-    /// From now on the server may take its time to read what is sent, as in the middle of a load. The
-    /// limit of [`watched`] counts also the time in which it has no room for more.
+    /// From now on the server may take its time to read what is sent, as in the middle of a load.
+    /// The limit of [`watched`] counts also the time in which it has no room for more.
     pub(crate) fn wait_for_room(&self) -> Result<(), Failure> {
         if self.is_local {
             return Ok(());
