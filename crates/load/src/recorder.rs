@@ -8,7 +8,7 @@ mod latencies;
 mod series;
 mod tally;
 
-pub use detail::{Detail, OpSeries};
+pub use detail::{Detail, OpSeries, OpTimeline};
 pub use histogram::{Histogram, LATENCY_NS_MAX};
 pub use latencies::{Latencies, OWN_MAX};
 pub use series::{Series, Timeline};
@@ -29,25 +29,29 @@ pub struct Recorder {
 }
 
 /// Whose intervals a recorder has, beside those of all operations together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Intervals {
     /// Nobody's.
     Common,
-    /// Those of every operation.
-    ByOperation,
+    /// Those of every operation, with those of all other connections of the role.
+    ByOperation(Arc<[OpTimeline]>),
 }
 
 impl Recorder {
     /// A recorder that has recorded nothing of the operations of `latencies`.
     pub fn new(latencies: Arc<Latencies>, intervals: Intervals, series: Series) -> Self {
         let (ops, is_open) = (latencies.service.len(), !latencies.response.is_empty());
-        let detailed = is_open || intervals == Intervals::ByOperation || ops > 1;
-        let of_operation = || match intervals {
-            Intervals::ByOperation => OpSeries::new(series.width()),
-            Intervals::Common => OpSeries::none(),
+        let all: &[OpTimeline] = match &intervals {
+            Intervals::ByOperation(all) => all,
+            Intervals::Common => &[],
         };
-        let details = (0..if detailed { ops } else { 0 }).map(|_| Detail::new(of_operation()));
-        let details = details.collect();
+        let detailed = is_open || !all.is_empty() || ops > 1;
+        let of_operation = |op: usize| match all.get(op) {
+            Some(own) => OpSeries::new(own.clone(), series.width()),
+            None => OpSeries::none(),
+        };
+        let details = 0..if detailed { ops } else { 0 };
+        let details = details.map(|op| Detail::new(of_operation(op))).collect();
         Self { latencies, details, series }
     }
 
@@ -62,10 +66,12 @@ impl Recorder {
     /// Puts the unfinished intervals away.
     pub fn finish(&mut self) {
         self.series.finish();
+        for detail in &mut self.details {
+            detail.series.finish();
+        }
     }
 
-    /// Adds what another connection recorded of each operation; latencies and the common series are
-    /// shared.
+    /// Adds what another connection counted of each operation; latencies and intervals are shared.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.details.iter_mut().zip(&other.details) {
             mine.merge(theirs);

@@ -18,7 +18,7 @@ use crate::Error;
 use crate::clock::{Clock, Monotonic};
 use crate::program::{Program, Roles};
 use crate::protocol::{self, PerClient};
-use crate::recorder::{Intervals, Recorder, Series, Tally};
+use crate::recorder::{Recorder, Series, Tally};
 use crate::scripts::{Events, Threads};
 use crate::transaction::{self, Coded, Declared, PerCoded, Scripted, Setup, Transaction};
 use crate::wire::{Client, Failure, FailureKind, Sql};
@@ -396,7 +396,7 @@ fn coded<T: Coded>(dialect: &str, program: &Program, pairing: Pairing<'_>) -> T 
 
 /// A tally of the operations of a connection.
 fn tally(pairing: Pairing<'_>, start: &Start) -> Tally {
-    let intervals = if pairing.peer.paired { Intervals::ByOperation } else { Intervals::Common };
+    let intervals = start.peers.intervals(pairing.peer.part);
     let latencies = Arc::clone(&pairing.peer.latencies);
     let series = Series::new(start.peers.timeline(), start.stretch.interval_ms);
     Tally::new(Recorder::new(latencies, intervals, series))

@@ -16,8 +16,9 @@ const POLL: Duration = Duration::from_millis(50);
 /// How long a process may take to end after its input was closed.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Bytes of the longest line; what writes more is no process of dbdyno.
-const LINE_MAX: u64 = 256 << 20;
+/// Bytes of the longest line; what writes more is no process of dbdyno. A week of work has some
+/// hundred megabytes: its seconds, of each operation.
+const LINE_MAX: u64 = 1 << 30;
 
 type Lines = std::io::Result<String>;
 

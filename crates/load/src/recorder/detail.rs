@@ -1,7 +1,8 @@
 //! What one operation did, where a workload has several, or intended start times.
 
-use super::series::INTERVALS_MAX;
+use super::series::ROOM;
 use model::drive::OpInterval;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Counts of one operation on one connection.
 #[derive(Debug, Clone)]
@@ -26,35 +27,98 @@ impl Detail {
         Self { rolled_back: 0, rows_read: 0, rows_changed: 0, late: 0, lag_ns_max: 0, series }
     }
 
-    /// Adds the counts of another connection.
+    /// Adds the counts of another connection, which shares the intervals.
     pub fn merge(&mut self, other: &Self) {
         self.rolled_back += other.rolled_back;
         self.rows_read += other.rows_read;
         self.rows_changed += other.rows_changed;
         self.late += other.late;
         self.lag_ns_max = self.lag_ns_max.max(other.lag_ns_max);
-        self.series.merge(&other.series);
     }
 }
 
-/// Intervals of equal width from the barrier on; the largest times in nanoseconds.
+/// The finished intervals of an operation of a role, of all connections that have it; the largest
+/// times in nanoseconds. Its clones are the same intervals.
+#[derive(Debug, Clone)]
+pub struct OpTimeline(Arc<Mutex<Vec<OpInterval>>>);
+
+impl Default for OpTimeline {
+    /// No interval yet.
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(Vec::with_capacity(ROOM))))
+    }
+}
+
+impl OpTimeline {
+    /// Adds what a connection counted in an interval; nothing makes none.
+    fn add(&self, index: usize, theirs: OpInterval) {
+        if theirs == OpInterval::default() {
+            return;
+        }
+        let mut all = self.lock();
+        if all.len() <= index {
+            all.resize(index + 1, OpInterval::default());
+        }
+        let Some(mine) = all.get_mut(index) else { return };
+        mine.intended += theirs.intended;
+        mine.completed += theirs.completed;
+        mine.rows += theirs.rows;
+        mine.service_us_max = mine.service_us_max.max(theirs.service_us_max);
+        mine.response_us_max = mine.response_us_max.max(theirs.response_us_max);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<OpInterval>> {
+        // Counts are whole whatever has become of who added them.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Intervals of equal width from the barrier on, as one connection counts them. An operation is
+/// answered in another one than that in which it was to start where it waits for long.
 #[derive(Debug, Clone)]
 pub struct OpSeries {
-    intervals: Vec<OpInterval>,
+    finished: OpTimeline,
+    begun: Current,
+    answered: Current,
     start: u64,
     /// Nanoseconds; 0 if nothing is to be recorded.
     width: u64,
 }
 
+/// The interval in hand.
+#[derive(Debug, Clone, Default)]
+struct Current {
+    index: usize,
+    counts: OpInterval,
+}
+
+impl Current {
+    /// The counts of an interval.
+    fn at(&mut self, index: usize, finished: &OpTimeline) -> &mut OpInterval {
+        if index != self.index {
+            self.put_away(finished);
+            self.index = index;
+        }
+        &mut self.counts
+    }
+
+    #[cold]
+    fn put_away(&mut self, finished: &OpTimeline) {
+        finished.add(self.index, std::mem::take(&mut self.counts));
+    }
+}
+
 impl OpSeries {
-    /// A series whose intervals are so many nanoseconds wide (at least 1).
-    pub fn new(width: u64) -> Self {
-        Self { intervals: Vec::with_capacity(INTERVALS_MAX), start: 0, width }
+    /// A series whose intervals are so many nanoseconds wide (at least 1) and become those of
+    /// `finished`.
+    pub fn new(finished: OpTimeline, width: u64) -> Self {
+        let (begun, answered) = (Current::default(), Current::default());
+        Self { finished, begun, answered, start: 0, width }
     }
 
     /// A series that stays empty.
     pub fn none() -> Self {
-        Self { intervals: Vec::new(), start: 0, width: 0 }
+        Self::new(OpTimeline(Arc::default()), 0)
     }
 
     /// The first interval begins at `start_ns`.
@@ -64,15 +128,16 @@ impl OpSeries {
 
     /// Counts an operation that was to start at `time`.
     pub fn intended(&mut self, time: u64) {
-        if let Some(interval) = self.at(time) {
-            interval.intended += 1;
+        if let Some(index) = self.index(time) {
+            self.begun.at(index, &self.finished).intended += 1;
         }
     }
 
     /// Counts an operation that was answered at `time` with so many rows, and its service and
     /// response time, nanoseconds.
     pub fn completed(&mut self, time: u64, rows: u64, service: u64, response: u64) {
-        if let Some(interval) = self.at(time) {
+        if let Some(index) = self.index(time) {
+            let interval = self.answered.at(index, &self.finished);
             interval.completed += 1;
             interval.rows += rows;
             interval.service_us_max = interval.service_us_max.max(service);
@@ -80,38 +145,24 @@ impl OpSeries {
         }
     }
 
-    fn at(&mut self, time: u64) -> Option<&mut OpInterval> {
-        let index = time.saturating_sub(self.start).checked_div(self.width)? as usize;
-        // Later ones count in the last; within the capacity, nothing is allocated.
-        let index = index.min(INTERVALS_MAX - 1);
-        if index >= self.intervals.len() {
-            self.intervals.resize(index + 1, OpInterval::default());
-        }
-        self.intervals.get_mut(index)
+    fn index(&self, time: u64) -> Option<usize> {
+        Some(time.saturating_sub(self.start).checked_div(self.width)? as usize)
     }
 
-    /// Adds another connection's series, interval by interval.
-    pub fn merge(&mut self, other: &Self) {
-        if self.intervals.len() < other.intervals.len() {
-            self.intervals.resize(other.intervals.len(), OpInterval::default());
-        }
-        for (mine, theirs) in self.intervals.iter_mut().zip(&other.intervals) {
-            mine.intended += theirs.intended;
-            mine.completed += theirs.completed;
-            mine.rows += theirs.rows;
-            mine.service_us_max = mine.service_us_max.max(theirs.service_us_max);
-            mine.response_us_max = mine.response_us_max.max(theirs.response_us_max);
-        }
+    /// Puts the unfinished intervals away.
+    pub fn finish(&mut self) {
+        self.begun.put_away(&self.finished);
+        self.answered.put_away(&self.finished);
     }
 
-    /// The intervals, with times in microseconds.
+    /// The finished intervals of all connections, with times in microseconds.
     pub fn intervals(&self) -> Vec<OpInterval> {
         let in_microseconds = |interval: &OpInterval| OpInterval {
             service_us_max: interval.service_us_max / 1000,
             response_us_max: interval.response_us_max / 1000,
             ..*interval
         };
-        self.intervals.iter().map(in_microseconds).collect()
+        self.finished.lock().iter().map(in_microseconds).collect()
     }
 }
 
@@ -119,15 +170,17 @@ impl OpSeries {
 mod tests {
     use super::*;
 
-    fn series(times: &[(u64, u64, u64)]) -> OpSeries {
-        let mut series = OpSeries::new(1_000_000);
+    /// The intervals of all when one connection more has done this.
+    fn record(timeline: &OpTimeline, times: &[(u64, u64, u64)]) -> Vec<OpInterval> {
+        let mut series = OpSeries::new(timeline.clone(), 1_000_000);
         series.start(5_000_000);
         for (intended, answered, rows) in times {
             series.intended(*intended);
             let service = answered - intended;
             series.completed(*answered, *rows, service, service + 1000);
         }
-        series
+        series.finish();
+        series.intervals()
     }
 
     fn interval(counts: [u64; 3], times: [u64; 2]) -> OpInterval {
@@ -138,17 +191,26 @@ mod tests {
 
     #[test]
     fn intended_and_answered_count_each_in_its_interval() {
-        let mut one = series(&[(5_000_000, 5_400_000, 50), (5_900_000, 7_100_000, 50)]);
+        let all = OpTimeline::default();
+        let one = record(&all, &[(5_000_000, 5_400_000, 50), (5_900_000, 7_100_000, 50)]);
         let expected = [
             interval([2, 1, 50], [400, 401]),
             interval([0, 0, 0], [0, 0]),
             interval([0, 1, 50], [1200, 1201]),
         ];
-        assert_eq!(one.intervals(), expected);
-        one.merge(&series(&[(5_000_001, 8_000_001, 7)]));
-        assert_eq!(one.intervals().len(), 4);
-        assert_eq!(one.intervals()[0].intended, 3);
-        assert_eq!(one.intervals()[3], interval([0, 1, 7], [3000, 3001]));
+        assert_eq!(one, expected);
+        let two = record(&all, &[(5_000_001, 8_000_001, 7)]);
+        assert_eq!(two.len(), 4);
+        assert_eq!(two[0].intended, 3);
+        assert_eq!(two[3], interval([0, 1, 7], [3000, 3001]));
+    }
+
+    #[test]
+    fn a_long_stretch_has_its_intervals_to_the_end() {
+        let late = 5_000_000 + ROOM as u64 * 1_000_000;
+        let all = record(&OpTimeline::default(), &[(late, late + 1_000_000, 50)]);
+        let last = [interval([1, 0, 0], [0, 0]), interval([0, 1, 50], [1000, 1001])];
+        assert_eq!(all[ROOM..], last);
     }
 
     #[test]
@@ -156,6 +218,7 @@ mod tests {
         let mut none = OpSeries::none();
         none.intended(7);
         none.completed(9, 1, 2, 2);
+        none.finish();
         assert!(none.intervals().is_empty());
     }
 }

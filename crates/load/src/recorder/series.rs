@@ -3,10 +3,9 @@
 use model::drive::Interval;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Maximum number of intervals; all later answers count in the last one. At one second
-/// each this is nine hours, and memory that is not reached is never touched.
-pub(super) const INTERVALS_MAX: usize = 32_768;
-const LAST: usize = INTERVALS_MAX - 1;
+/// Intervals for which there is room: at one second each nine hours, and memory that is not reached
+/// is never touched. A stretch of up to a week makes more room a few times.
+pub(super) const ROOM: usize = 32_768;
 
 /// The finished intervals of all connections of a stretch. Its clones are the same intervals: so
 /// many connections take no more memory than one, however long a stretch is.
@@ -16,7 +15,7 @@ pub struct Timeline(Arc<Mutex<Vec<Interval>>>);
 impl Default for Timeline {
     /// No interval yet.
     fn default() -> Self {
-        Self(Arc::new(Mutex::new(Vec::with_capacity(INTERVALS_MAX))))
+        Self(Arc::new(Mutex::new(Vec::with_capacity(ROOM))))
     }
 }
 
@@ -99,16 +98,10 @@ impl Series {
 
     #[cold]
     fn advance(&mut self, now: u64) {
+        self.finish();
         let passed = (now - self.boundary) / self.width + 1;
-        let next = (self.index as u64).saturating_add(passed).min(LAST as u64) as usize;
-        if next > self.index {
-            self.finish();
-            self.index = next;
-        }
-        self.boundary = match next {
-            LAST => u64::MAX,
-            _ => self.boundary.saturating_add(passed * self.width),
-        };
+        self.index += passed as usize;
+        self.boundary = self.boundary.saturating_add(passed * self.width);
     }
 
     /// Puts the unfinished interval away: the last entry may be shorter than the others.
@@ -165,13 +158,14 @@ mod tests {
     }
 
     #[test]
-    fn the_last_interval_takes_what_comes_after_the_limit() {
+    fn a_long_stretch_has_its_intervals_to_the_end() {
         let mut series = Series::new(Timeline::default(), 1);
         series.start(0);
-        series.answered(u64::MAX, 1, 1_000);
-        series.answered(u64::MAX, 1, 1_000);
+        let late = ROOM as u64 * 1_000_000;
+        series.answered(late, 1, 1_000);
+        series.answered(late + 1_000_000, 1, 2_000);
         series.finish();
-        assert_eq!(series.intervals().len(), INTERVALS_MAX);
-        assert_eq!(series.intervals().last(), Some(&interval(2, 2, 0, 1)));
+        let last = [interval(0, 0, 0, 0), interval(1, 1, 0, 1), interval(1, 1, 0, 2)];
+        assert_eq!(series.intervals()[ROOM - 1..], last);
     }
 }

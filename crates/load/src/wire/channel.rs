@@ -87,6 +87,16 @@ impl Channel {
         unlimited.map_err(|error| Failure::lost(format!("the connection broke: {error}")))
     }
 
+    /// From now on the server may take its time to read what is sent, as in the middle of a load.
+    /// The limit of [`watched`] counts also the time in which it has no room for more.
+    pub(crate) fn wait_for_room(&self) -> Result<(), Failure> {
+        if self.is_local {
+            return Ok(());
+        }
+        let unlimited = sockopt::set_tcp_user_timeout(&self.socket, 0);
+        unlimited.map_err(|error| Failure::lost(format!("the connection broke: {error}")))
+    }
+
     /// A channel over a UNIX socket on which nothing is left unread.
     pub(crate) fn local(stream: UnixStream) -> Self {
         Self { is_local: true, ..Self::new(OwnedFd::from(stream).into()) }
@@ -359,6 +369,8 @@ mod tests {
         assert!(silent.message().starts_with("no answer to the login in 60 s"), "{silent:?}");
         channel.end_login().unwrap();
         assert_eq!(channel.socket.read_timeout().unwrap(), None);
+        channel.wait_for_room().unwrap();
+        assert_eq!(sockopt::tcp_user_timeout(&channel.socket).unwrap(), 0);
     }
 
     #[test]

@@ -21,8 +21,8 @@ pub trait Session: Send {
     /// default). May ask the server.
     fn load_method(&mut self, engine: &str) -> Result<LoadMethod, Failure>;
 
-    /// Settings of this session alone that make the loading of rows and indexes faster, and change
-    /// nothing that is stored.
+    /// Settings of this session alone that make the loading of rows and indexes faster, or refuse
+    /// what a column does not hold, and change nothing that is stored.
     fn begin_load(&mut self, _: &Loading<'_>) -> Result<(), Failure> {
         Ok(())
     }

@@ -9,7 +9,8 @@ mod foreign;
 use super::{Failure, channel::silent};
 use model::drive::{Encryption, Tls};
 use rustls::{
-    ClientConfig, ClientConnection, ProtocolVersion, RootCertStore, SupportedProtocolVersion,
+    CipherSuiteCommon, ClientConfig, ClientConnection, ProtocolVersion, RootCertStore,
+    SupportedCipherSuite, SupportedProtocolVersion, Tls12CipherSuite,
     client::Resumption,
     crypto::{CryptoProvider, ring},
     pki_types::{CertificateDer, ServerName, pem::PemObject},
@@ -18,7 +19,7 @@ use rustls::{
 use std::{
     io::{self, Read, Write},
     net::{IpAddr, Ipv4Addr, TcpStream},
-    sync::Arc,
+    sync::{Arc, LazyLock},
 };
 
 /// Why nothing is encrypted, though it has to be.
@@ -34,6 +35,20 @@ const CIPHER_BYTES: usize = 64 * 1024;
 
 /// The versions that can be asked for, by their names.
 const VERSIONS: &[(&str, &SupportedProtocolVersion)] = &[("1.2", &TLS12), ("1.3", &TLS13)];
+
+/// The suites of TLS 1.2 without the limit that rustls gives them: 2^24 records, which are as many
+/// short statements. TLS 1.3 then changes its keys; before it a connection would close itself,
+/// within minutes. Servers and their own clients have no such limit.
+static WITHOUT_LIMIT: LazyLock<Vec<Tls12CipherSuite>> = LazyLock::new(|| {
+    let endless = |suite: &SupportedCipherSuite| match suite {
+        SupportedCipherSuite::Tls12(suite) => Some(Tls12CipherSuite {
+            common: CipherSuiteCommon { confidentiality_limit: u64::MAX, ..suite.common },
+            ..**suite
+        }),
+        SupportedCipherSuite::Tls13(_) => None,
+    };
+    ring::ALL_CIPHER_SUITES.iter().filter_map(endless).collect()
+});
 
 /// The encrypted side of a connection.
 #[derive(Debug)]
@@ -117,7 +132,12 @@ impl Tunnel {
     ) -> Result<usize, Failure> {
         let mut filled = 0;
         loop {
-            filled += self.decrypted(&mut free[filled..])?;
+            match self.decrypted(&mut free[filled..]) {
+                Ok(count) => filled += count,
+                // What came before the end may say why; the next look finds the end again.
+                Err(_) if filled > 0 => return Ok(filled),
+                Err(failure) => return Err(failure),
+            }
             if filled == free.len() {
                 return Ok(filled);
             }
@@ -185,7 +205,7 @@ fn config(tls: &Tls) -> Result<ClientConfig, rustls::Error> {
     let provider = CryptoProvider {
         cipher_suites: vec![
             ring::cipher_suite::TLS13_AES_256_GCM_SHA384,
-            ring::cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+            without_limit(ring::cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384),
         ],
         ..ring::default_provider()
     };
@@ -201,6 +221,12 @@ fn config(tls: &Tls) -> Result<ClientConfig, rustls::Error> {
     // Each connection agrees on keys of its own.
     config.resumption = Resumption::disabled();
     Ok(config)
+}
+
+/// The same suite, by which a connection may send any number of records.
+fn without_limit(suite: SupportedCipherSuite) -> SupportedCipherSuite {
+    let known = WITHOUT_LIMIT.iter().find(|known| known.common.suite == suite.suite());
+    known.map_or(suite, SupportedCipherSuite::Tls12)
 }
 
 fn offered_versions(tls: &Tls) -> Vec<&'static SupportedProtocolVersion> {

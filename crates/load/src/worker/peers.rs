@@ -8,7 +8,7 @@
 use crate::arrival::{Limit, Schedule};
 use crate::clock::Clock;
 use crate::program::{Part, Roles};
-use crate::recorder::{Latencies, OWN_MAX, Timeline};
+use crate::recorder::{Intervals, Latencies, OWN_MAX, OpTimeline, Timeline};
 use crate::transaction::{Kept, Member};
 use model::drive::{Stretch, StretchEnd};
 use model::script::End;
@@ -32,6 +32,8 @@ pub(crate) struct Peers {
     peers: Box<[Peer]>,
     kept: Box<[Kept]>,
     timeline: Timeline,
+    /// Of each role the intervals of its operations.
+    by_operation: Box<[Arc<[OpTimeline]>]>,
 }
 
 /// One connection: what it is to do, and what the others see of it.
@@ -99,12 +101,25 @@ impl Peers {
         let kept = roles.parts.iter().map(|part| part.program.kept).max().unwrap_or_default();
         let groups = places.iter().map(|(_, index)| index + 1).max().unwrap_or_default();
         let kept = (0..groups).map(|_| Kept::new(kept)).collect();
-        Self { peers: peers.into(), kept, timeline: Timeline::default() }
+        let by_operation = roles.parts.iter().map(|part| {
+            let ops = if part.program.role.is_empty() { 0 } else { part.program.ops.len() };
+            (0..ops).map(|_| OpTimeline::default()).collect::<Arc<[OpTimeline]>>()
+        });
+        let by_operation = by_operation.collect();
+        Self { peers: peers.into(), kept, timeline: Timeline::default(), by_operation }
     }
 
     /// The intervals of all connections.
     pub(crate) fn timeline(&self) -> Timeline {
         self.timeline.clone()
+    }
+
+    /// Whose intervals the connections of a part have: those of its operations, if it is a role.
+    pub(crate) fn intervals(&self, part: usize) -> Intervals {
+        match self.by_operation.get(part) {
+            Some(all) if !all.is_empty() => Intervals::ByOperation(Arc::clone(all)),
+            _ => Intervals::Common,
+        }
     }
 
     /// The peer of connection `index`.

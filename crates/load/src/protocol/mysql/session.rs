@@ -6,14 +6,27 @@ use super::{
     reply::{self, Reply, RowFormat},
 };
 use crate::wire::{
-    Destination, Failure, LoadMethod, Loading, RowSource, Rows, Session, Split, lines::Lines,
-    rows::Collected,
+    Destination, Failure, FailureKind, LoadMethod, Loading, RowSource, Rows, Session, Split,
+    lines::Lines, rows::Collected,
 };
 use model::drive::{Encryption, Target};
 
 /// The two ways of loading rows.
 const BY_FILE: &str = "LOAD DATA LOCAL";
 const BY_INSERT: &str = "INSERT";
+
+/// What the server says of a row whose values it has changed: too few or too many of them, NULL,
+/// out of range, cut, no number, no time, no text of the character set, too long.
+const CHANGED: [&str; 9] = ["1261", "1262", "1263", "1264", "1265", "1292", "1299", "1366", "1406"];
+
+/// A server without a strict mode, as MySQL had none by default before 5.7 and MariaDB before 10.2,
+/// stores something else instead of a value that a column does not hold.
+const STRICT: [&str; 2] = [
+    "SET @dbdyno_sql_mode = @@SESSION.sql_mode",
+    "SET SESSION sql_mode = \
+     CONCAT_WS(',', NULLIF(@@SESSION.sql_mode, ''), 'STRICT_ALL_TABLES')",
+];
+const AS_BEFORE: &str = "SET SESSION sql_mode = @dbdyno_sql_mode";
 
 pub(super) fn open(target: &Target) -> Result<Box<dyn Session>, Failure> {
     Ok(Box::new(Connection::open(target)?))
@@ -53,6 +66,9 @@ impl Session for Connection {
     }
 
     fn begin_load(&mut self, load: &Loading<'_>) -> Result<(), Failure> {
+        for sql in STRICT {
+            self.execute(sql)?;
+        }
         // InnoDB gains nothing from `unique_checks`, `foreign_key_checks` or a larger
         // `innodb_ddl_buffer_size` with one secondary index; nothing is set that does not help.
         if is_rocksdb(load.engine) {
@@ -65,6 +81,7 @@ impl Session for Connection {
         if is_rocksdb(load.engine) {
             self.execute("SET SESSION rocksdb_bulk_load = 0")?;
         }
+        self.execute(AS_BEFORE)?;
         Ok(())
     }
 
@@ -102,6 +119,7 @@ impl Connection {
         into: &Destination<'_>,
         rows: &mut dyn RowSource,
     ) -> Result<u64, Failure> {
+        self.packets.channel.wait_for_room()?;
         // The file's name is never opened: it only has to be there.
         let sql = format!(
             "LOAD DATA LOCAL INFILE 'rows' INTO TABLE {} CHARACTER SET {} ({})",
@@ -124,9 +142,25 @@ impl Connection {
         }
         self.packets.write(&[])?;
         let stored = self.answer()?.changed;
+        self.refuse_changed()?;
         // With `autocommit = 0` they are stored only now.
         self.execute("COMMIT")?;
         Ok(stored)
+    }
+
+    /// Refuses rows that are not stored as they were sent. Elsewhere that is an error; of what
+    /// comes from a client, `LOAD DATA` makes a warning, whatever the mode of the server is.
+    fn refuse_changed(&mut self) -> Result<(), Failure> {
+        for told in self.query("SHOW WARNINGS")?.rows {
+            if let [Some(level), Some(code), Some(message)] = told.as_slice()
+                && level == "Warning"
+                && CHANGED.contains(&code.as_str())
+            {
+                let message = format!("{message}; give the column a type that holds its values");
+                return Err(Failure::new(FailureKind::Statement, code.as_str(), message));
+            }
+        }
+        Ok(())
     }
 }
 

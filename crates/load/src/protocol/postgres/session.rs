@@ -62,6 +62,7 @@ impl Session for Connection {
     }
 
     fn load(&mut self, into: &Destination<'_>, rows: &mut dyn RowSource) -> Result<u64, Failure> {
+        self.channel.wait_for_room()?;
         let columns = into.column_list();
         let sql = format!("COPY {} ({columns}) FROM STDIN", into.table);
         self.channel.send(&message::query(&sql))?;

@@ -168,7 +168,10 @@ impl Sqlite {
                 let sql = str::from_utf8(self.text.text())
                     .map_err(|_| Failure::own("a statement is not UTF-8"))?;
                 match self.database.prepare(sql)? {
-                    Some((mut statement, _)) => self.database.run(&mut statement, take),
+                    Some((mut statement, rest)) => {
+                        self.database.refuse_more(rest)?;
+                        self.database.run(&mut statement, take)
+                    }
                     None => Ok(Answer::default()),
                 }
             }
@@ -178,9 +181,10 @@ impl Sqlite {
     fn prepared(&mut self, sql: &Sql) -> Result<Statement, Failure> {
         let text = sql.marked(|_| "?".to_owned());
         let prepared = self.database.prepare(&text).map_err(|error| error.in_statement(&text))?;
-        let Some((mut statement, _)) = prepared else {
+        let Some((mut statement, rest)) = prepared else {
             return Err(Failure::own("a statement is empty").in_statement(&text));
         };
+        self.database.refuse_more(rest).map_err(|error| error.in_statement(&text))?;
         for (place, parameter) in (1..).zip(&sql.parameters) {
             if !matches!(parameter, Parameter::Integer | Parameter::Varying(_)) {
                 statement
@@ -337,6 +341,28 @@ mod tests {
         first.rollback().unwrap();
         second.begin(0);
         second.execute().unwrap();
+    }
+
+    #[test]
+    fn a_second_statement_is_refused_and_not_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut client = connect(&target(folder.path(), None), &[]);
+        let check = |refused: Failure| {
+            let (kind, message) = (refused.kind(), refused.message());
+            assert_eq!(kind, FailureKind::Statement, "{message}");
+            assert!(message.starts_with("SQLite executes one statement at a time"), "{message}");
+        };
+        let both = ["INSERT INTO t (id) VALUES (1); DELETE FROM t"];
+        check(client.prepare(&sql(Mode::Prepared, &both, &[])).unwrap_err());
+        client.prepare(&sql(Mode::Text, &both, &[])).unwrap();
+        let remark = ["INSERT INTO t (id) VALUES (1); -- and no more"];
+        client.prepare(&sql(Mode::Text, &remark, &[])).unwrap();
+        client.begin(0);
+        give(&mut client, &[], None);
+        check(client.execute().unwrap_err());
+        client.begin(1);
+        give(&mut client, &[], None);
+        assert_eq!(client.execute().unwrap().changed, 1);
     }
 
     #[test]

@@ -167,6 +167,17 @@ impl Database {
         Ok(Some((statement, sql.get(used..).unwrap_or_default())))
     }
 
+    /// Refuses a second statement, of which `rest` is what [`Self::prepare`] left: nobody would
+    /// execute it.
+    fn refuse_more(&mut self, rest: &str) -> Result<(), Failure> {
+        if rest.trim_ascii().is_empty() || self.prepare(rest)?.is_none() {
+            return Ok(());
+        }
+        Err(Failure::own(
+            "SQLite executes one statement at a time; declare each as a statement of its own",
+        ))
+    }
+
     /// Executes all statements of `sql` and forgets their rows.
     pub(super) fn execute(&mut self, sql: &str) -> Result<(), Failure> {
         let mut rest = sql;

@@ -1,7 +1,7 @@
 //! TLS to a server that dbdyno did not start: its certificate is checked as browsers do, and every
 //! cipher is good.
 
-use super::{Failure, offered_versions};
+use super::{Failure, offered_versions, without_limit};
 use model::{
     attach::CertificateCheck,
     drive::{Foreign, Tls},
@@ -22,7 +22,9 @@ use std::{io, sync::Arc};
 
 /// One client's side.
 pub(super) fn config(tls: &Tls, foreign: &Foreign) -> Result<ClientConfig, Error> {
-    let provider = Arc::new(ring::default_provider());
+    let known = ring::default_provider();
+    let cipher_suites = known.cipher_suites.iter().copied().map(without_limit).collect();
+    let provider = Arc::new(CryptoProvider { cipher_suites, ..known });
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_protocol_versions(&offered_versions(tls))?;
     let builder = match foreign.check {

@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::wire::channel::Channel;
-use model::drive::{Endpoint, Target};
+use model::{
+    attach::CertificateCheck,
+    drive::{Endpoint, Foreign, Target},
+};
 use rustls::{ServerConfig, ServerConnection, StreamOwned, pki_types::PrivateKeyDer};
 use std::{net::TcpListener, thread, time::Duration};
 
@@ -91,6 +94,43 @@ fn a_long_request_arrives_whole() {
     channel.send(b"the end").unwrap();
     serving.join().unwrap();
     assert_eq!(heard, requests);
+}
+
+#[test]
+fn what_came_before_the_end_is_not_lost() {
+    let (config, certificate) = server(&TLS12);
+    // rustls takes 4,096 bytes at once: the record of the answer ends there, and that of the end
+    // does not.
+    let answer = vec![7; 4060];
+    let (mut channel, serving) = connect(config, answer.clone());
+    channel.encrypt(&tls(&["1.2"], &certificate)).unwrap();
+    channel.send(b"requestthe end").unwrap();
+    serving.join().unwrap();
+    channel.receive().unwrap();
+    assert!(channel.unread() == answer);
+    channel.clear();
+    let failure = channel.receive().unwrap_err();
+    assert_eq!(failure.message(), "the server closed the connection");
+}
+
+/// Records after which the suites of TLS 1.2 end a connection.
+fn limits(config: &ClientConfig) -> Vec<u64> {
+    let limit = |suite: &SupportedCipherSuite| match suite {
+        SupportedCipherSuite::Tls12(suite) => Some(suite.common.confidentiality_limit),
+        SupportedCipherSuite::Tls13(_) => None,
+    };
+    config.crypto_provider().cipher_suites.iter().filter_map(limit).collect()
+}
+
+#[test]
+fn no_number_of_statements_ends_a_connection() {
+    let (_, certificate) = server(&TLS12);
+    let own = tls(&["1.2"], &certificate);
+    assert_eq!(limits(&config(&own).unwrap()), [u64::MAX]);
+    let name = "localhost".to_owned();
+    let attached = Foreign { name, check: CertificateCheck::Nothing, identity: None };
+    let all = limits(&foreign::config(&own, &attached).unwrap());
+    assert!(all.len() > 1 && all.iter().all(|limit| *limit == u64::MAX), "{all:?}");
 }
 
 #[test]

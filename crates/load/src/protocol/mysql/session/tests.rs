@@ -2,8 +2,11 @@
 
 use super::*;
 use crate::protocol::mysql::{packet::Packets, reply::Definitions};
-use crate::wire::{FailureKind, channel::Channel};
-use std::{io::Write, os::unix::net::UnixStream};
+use crate::wire::channel::Channel;
+use std::{
+    io::{Read, Write},
+    os::unix::net::UnixStream,
+};
 
 /// A text of length-encoded bytes.
 fn text(value: &str) -> Vec<u8> {
@@ -151,7 +154,24 @@ fn a_statement_with_all_placeholders_that_there_can_be_is_read_to_its_end() {
 }
 
 #[test]
-fn rows_of_a_file_are_committed() {
+fn rows_are_inserted_in_strict_mode_and_the_mode_is_taken_back() {
+    let (client, mut server) = UnixStream::pair().unwrap();
+    server.write_all(&[7_u8, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0].repeat(3)).unwrap();
+    let mut connection = connection_on(client);
+    let load = Loading { engine: "InnoDB", threads: 1 };
+    connection.begin_load(&load).unwrap();
+    connection.end_rows(&load).unwrap();
+    drop(connection);
+    let mut sent = Vec::new();
+    server.read_to_end(&mut sent).unwrap();
+    let sent = String::from_utf8_lossy(&sent);
+    let statements = ["= @@SESSION.sql_mode", "'STRICT_ALL_TABLES')", "= @dbdyno_sql_mode"];
+    let places: Vec<usize> = statements.iter().map(|sql| sent.find(sql).unwrap()).collect();
+    assert!(places.is_sorted(), "{sent}");
+}
+
+/// Loads a file that the server has such warnings of: level, code and message.
+fn load(warnings: &[[&str; 3]]) -> Result<u64, Failure> {
     struct Nothing;
 
     impl RowSource for Nothing {
@@ -161,8 +181,30 @@ fn rows_of_a_file_are_committed() {
     }
 
     let ok = |changed: u8| vec![0, changed, 0, 2, 0, 0, 0];
-    let mut connection = connection(&[b"\xfbrows".to_vec(), ok(7), ok(0), vec![9]]);
+    let mut packets = vec![b"\xfbrows".to_vec(), ok(7), vec![3]];
+    packets.extend(["Level", "Code", "Message"].map(column));
+    packets.push(eof(2));
+    packets.extend(warnings.iter().map(|warning| warning.map(text).concat()));
+    packets.extend([eof(2), ok(0), vec![9]]);
+    let mut connection = connection(&packets);
     let into = Destination { table: "t", columns: &["c".to_owned()], ascii: true };
-    assert_eq!(connection.load_data(&into, &mut Nothing).unwrap(), 7);
+    let stored = connection.load_data(&into, &mut Nothing)?;
     assert_eq!(connection.packets.read().unwrap(), [9], "the answer to COMMIT is taken");
+    Ok(stored)
+}
+
+#[test]
+fn rows_of_a_file_are_committed() {
+    assert_eq!(load(&[]), Ok(7));
+}
+
+#[test]
+fn rows_of_a_file_that_were_changed_are_refused() {
+    let harmless = ["Warning", "1287", "'utf8mb3' is deprecated"];
+    let note = ["Note", "1265", "Data truncated for column 'c' at row 1"];
+    assert_eq!(load(&[harmless, note]), Ok(7));
+    let changed = ["Warning", "1264", "Out of range value for column 'c' at row 2"];
+    let failure = load(&[note, changed]).unwrap_err();
+    assert_eq!((failure.kind(), failure.code()), (FailureKind::Statement, "1264"));
+    assert!(failure.message().starts_with("Out of range value for column 'c' at row 2; give"));
 }
