@@ -323,10 +323,11 @@ impl RunPlace {
     }
 }
 
-/// A label as the name of a folder.
+/// A label as the name of a folder, another one for each label.
 fn plain(label: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '_' };
-    label.chars().map(plain).collect()
+    let name: String = label.chars().map(plain).collect();
+    if name == label { name } else { format!("{name}-{}", short_hash(Path::new(label))) }
 }
 
 /// Waits until no process listens on any socket in the folders of `sockets`, in case the keeper of
@@ -386,6 +387,9 @@ mod tests {
         let run = Places::at(root.path(), None).unwrap().new_run("r").unwrap();
         let folder = run.temporary_of("../a/b").unwrap();
         assert_eq!(folder.parent().unwrap(), run.data().join("tmp"));
+        let logs = ["a_b", "a+b", "a b"].map(|label| run.logs_of(label).unwrap());
+        assert_eq!(logs[0], run.data().join("log/a_b"));
+        assert!(logs[1] != logs[0] && logs[2] != logs[0] && logs[2] != logs[1], "{logs:?}");
         fs::remove_dir_all(run.sockets()).unwrap();
     }
 }

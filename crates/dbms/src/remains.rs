@@ -79,7 +79,7 @@ impl Remains {
             if namespace(&pid.to_string()) != here {
                 continue;
             }
-            let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+            let maps = task::text(&format!("/proc/{pid}/maps"));
             let (posix, segments) = shared_in(&maps);
             seen.posix.extend(posix.into_iter().filter(|path| is_owner(*pid, path)));
             seen.segments.extend(segments);

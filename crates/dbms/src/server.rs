@@ -70,7 +70,7 @@ impl Server {
     ) -> Result<Self> {
         let freezer = match spawned.group {
             Some(group) => Freezer::Group(group),
-            None => Freezer::Signals(spawned.pid),
+            None => Freezer::of_process(spawned.pid),
         };
         Ok(Self {
             name: product.name(),

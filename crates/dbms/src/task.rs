@@ -13,9 +13,15 @@ pub(crate) struct Stat {
     pub(crate) parent: u32,
 }
 
+/// The text of a file of `/proc`; empty where it cannot be read. The kernel writes names of
+/// processes and mounts as they are, and one that is no text must not hide the others.
+pub(crate) fn text(path: &str) -> String {
+    String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned()
+}
+
 /// Reads `/proc/PID/stat`; `None` if there is no such process.
 pub(crate) fn stat(pid: u32) -> Option<Stat> {
-    parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    parse(&text(&format!("/proc/{pid}/stat")))
 }
 
 // The program's name is in parentheses and may hold anything, parentheses too.
@@ -28,7 +34,7 @@ fn parse(text: &str) -> Option<Stat> {
 /// When a process that lives was started, in ticks of the kernel since the boot: tells it from a
 /// later one with the same number.
 pub(crate) fn start(pid: u32) -> Option<u64> {
-    start_in(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    start_in(&text(&format!("/proc/{pid}/stat")))
 }
 
 fn start_in(text: &str) -> Option<u64> {
@@ -67,13 +73,13 @@ pub(crate) fn tasks(pid: u32) -> Vec<u32> {
 
 /// Whether a process has mapped a file of this name.
 pub(crate) fn has_mapped(pid: u32, file_name: &str) -> bool {
-    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    let maps = text(&format!("/proc/{pid}/maps"));
     maps.lines().any(|line| line.rsplit('/').next() == Some(file_name))
 }
 
 /// Files that a process has mapped to execute.
 pub(crate) fn mapped_code(pid: u32) -> BTreeSet<PathBuf> {
-    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    let maps = text(&format!("/proc/{pid}/maps"));
     let code = maps.lines().filter(|line| line.split(' ').nth(1).is_some_and(|m| m.contains('x')));
     code.filter_map(|line| line.find('/').map(|at| PathBuf::from(&line[at..]))).collect()
 }
@@ -108,6 +114,20 @@ mod tests {
         assert_eq!(start_in(&line('S')), Some(4711));
         assert_eq!(start_in(&line('Z')), None);
         assert!(start(std::process::id()).is_some_and(|ticks| ticks > 0));
+    }
+
+    #[test]
+    fn a_process_is_seen_whatever_it_is_called() {
+        use std::os::unix::{ffi::OsStrExt, process::CommandExt};
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join(std::ffi::OsStr::from_bytes(b"sl\xe9\xe9p"));
+        std::os::unix::fs::symlink("/bin/sleep", &program).unwrap();
+        let mut command = std::process::Command::new(&program);
+        let mut child = command.arg0("sleep").arg("60").spawn().unwrap();
+        let seen = (stat(child.id()).is_some(), start(child.id()).is_some());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(seen, (true, true));
     }
 
     #[test]

@@ -4,8 +4,7 @@
 #![allow(unsafe_code, reason = "what a child does between fork and exec has no safe interface")]
 
 use super::message::Spawn;
-use crate::process::child_succeeds;
-use fs_err as fs;
+use crate::{process::child_succeeds, task};
 use std::{ffi::CString, io};
 
 const POSIX_FOLDER: &str = "/dev/shm";
@@ -21,7 +20,7 @@ pub(super) struct Apart {
 impl Apart {
     /// None where this host does not permit it: only root may, and some containers forbid it.
     pub(super) fn permitted() -> Option<Self> {
-        let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
+        let mounts = task::text("/proc/self/mounts");
         let apart = Self { options: CString::new(options_in(&mounts)).ok()? };
         child_succeeds(|| apart.enter().is_ok()).then_some(apart)
     }
@@ -72,6 +71,7 @@ fn options_in(mounts: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fs_err as fs;
     use std::{os::unix::process::CommandExt, path::Path, process::Command};
 
     #[test]
