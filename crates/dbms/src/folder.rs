@@ -195,10 +195,9 @@ pub(crate) fn forget_cached(folder: &Path) -> Result<()> {
 }
 
 /// Copies the data folder `from` to `to`, which must not exist and whose parent is the caller's: by
-/// reflink where the file system can, else byte by byte. Modes are kept, but nobody except the owner
-/// may write; the copy belongs to the owner of `from`. Links are copied as links; sockets, pipes and
-/// devices are left out. Fails at a file that belongs to another user than the folder: it was put
-/// there by a hard link.
+/// reflink where the file system can, else byte by byte. Modes are kept, but the owner alone may
+/// write, who is that of `from`. Links are copied as links; sockets, pipes and devices are left out.
+/// Fails at a file that belongs to another user than the folder: it was put there by a hard link.
 pub fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     let owner = copy_tree(from, to)?;
     give(to, Some(owner).filter(|owner| owner.uid != geteuid().as_raw()))

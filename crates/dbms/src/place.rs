@@ -160,7 +160,7 @@ impl Places {
         }
         std::env::var_os("XDG_RUNTIME_DIR")
             .map(PathBuf::from)
-            .filter(|path| self.user.is_none() && path.is_dir() && path.as_os_str().len() < 40)
+            .filter(|path| self.user.is_none() && is_for_sockets(path))
             .unwrap_or_else(|| PathBuf::from("/tmp"))
     }
 
@@ -172,6 +172,11 @@ impl Places {
         }
         folder::make(folder, mode, None)
     }
+}
+
+/// Whether sockets can lie in a folder: after `su` the variable names that of the user before.
+fn is_for_sockets(path: &Path) -> bool {
+    path.is_dir() && folder::is_ours(path) && path.as_os_str().len() < 40
 }
 
 /// Where builds and data lie of a user who is not root.
@@ -368,6 +373,16 @@ mod tests {
         assert!(socket.as_os_str().len() < 107, "{}", socket.display());
         assert_ne!(run.sockets_of("a").unwrap(), run.sockets_of("b").unwrap());
         fs::remove_dir_all(run.sockets()).unwrap();
+    }
+
+    #[test]
+    fn sockets_lie_in_no_folder_of_somebody_else() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir_in("/tmp").unwrap();
+        assert!(is_for_sockets(folder.path()));
+        assert!(!is_for_sockets(&folder.path().join("no")));
+        fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
+        assert!(!is_for_sockets(folder.path()));
     }
 
     #[test]
