@@ -1,7 +1,7 @@
 //! Folders, files and their owners, safe against a server user who replaces names by links: what
 //! that user can change is reached through descriptors, and links are never followed.
 
-use crate::{Error, Result, ServerUser};
+use crate::{Error, Result, ServerUser, task};
 use fs_err as fs;
 use rustix::{
     fs::{
@@ -196,8 +196,9 @@ pub(crate) fn forget_cached(folder: &Path) -> Result<()> {
 
 /// Copies the data folder `from` to `to`, which must not exist and whose parent is the caller's: by
 /// reflink where the file system can, else byte by byte. Modes are kept, but the owner alone may
-/// write, who is that of `from`. Links are copied as links; sockets, pipes and devices are left out.
-/// Fails at a file that belongs to another user than the folder: it was put there by a hard link.
+/// write, who is that of `from`. Links are copied as links; sockets, pipes and devices are left
+/// out. Fails at a file that belongs to another user than the folder: it was put there by a hard
+/// link.
 pub fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     let owner = copy_tree(from, to)?;
     give(to, Some(owner).filter(|owner| owner.uid != geteuid().as_raw()))
@@ -308,6 +309,18 @@ pub(crate) fn remove(folder: &Path) -> std::io::Result<()> {
         }
         removed => removed,
     }
+}
+
+/// Removes an earlier build at a place. Fails where something of it runs: it would go on without its
+/// files, and its next start be of another build.
+pub(crate) fn remove_build(target: &Path) -> Result<()> {
+    if !target.exists() {
+        return Ok(());
+    }
+    if task::executes_below(&fs::canonicalize(target)?) {
+        return Err(Error::FolderInUse { path: target.to_owned() });
+    }
+    Ok(remove(target)?)
 }
 
 /// Lets the owner write into a folder of the caller's, which nobody else can change, and into all
