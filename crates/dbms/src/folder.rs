@@ -311,8 +311,8 @@ pub(crate) fn remove(folder: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Removes an earlier build at a place. Fails where something of it runs: it would go on without its
-/// files, and its next start be of another build.
+/// Removes an earlier build at a place. Fails where something of it runs: it would go on without
+/// its files, and its next start be of another build.
 pub(crate) fn remove_build(target: &Path) -> Result<()> {
     if !target.exists() {
         return Ok(());
