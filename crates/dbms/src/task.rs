@@ -3,6 +3,7 @@
 use fs_err as fs;
 use std::{
     collections::{BTreeMap, BTreeSet},
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
@@ -90,6 +91,30 @@ pub(crate) fn executes_below(folder: &Path) -> bool {
     all.any(|pid| mapped_code(pid).iter().any(|file| file.starts_with(folder)))
 }
 
+/// The socket that listens on a port of 127.0.0.1, by the text of `/proc/net/tcp`.
+pub(crate) fn listener(text: &str, port: u16) -> Option<String> {
+    // TCP_LISTEN of the kernel; addresses are in the byte order of the host.
+    const LISTENS: &str = "0A";
+    let address = format!("{:08X}:{port:04X}", u32::from_ne_bytes([127, 0, 0, 1]));
+    text.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let is_it = fields.get(1) == Some(&address.as_str()) && fields.get(3) == Some(&LISTENS);
+        fields.get(9).filter(|_| is_it).map(|inode| (*inode).to_owned())
+    })
+}
+
+/// Whether a process holds a socket; none where this process may not look at it.
+pub(crate) fn holds(pid: u32, socket: &str) -> Option<bool> {
+    let files = match fs::read_dir(format!("/proc/{pid}/fd")) {
+        Ok(files) => files,
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => return None,
+        // It has ended.
+        Err(_) => return Some(false),
+    };
+    let name = PathBuf::from(format!("socket:[{socket}]"));
+    Some(files.flatten().any(|file| fs::read_link(file.path()).is_ok_and(|to| to == name)))
+}
+
 fn numbers_in(folder: &Path) -> Vec<u32> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
@@ -128,6 +153,20 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(seen, (true, true));
+    }
+
+    #[test]
+    fn a_socket_that_listens_is_known_by_its_process() {
+        let open = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = open.local_addr().unwrap().port();
+        let socket = listener(&text("/proc/self/net/tcp"), port).unwrap();
+        assert_eq!(holds(std::process::id(), &socket), Some(true));
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let of_child = holds(child.id(), &socket);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(of_child, Some(false));
+        assert_eq!(holds(child.id(), &socket), Some(false));
     }
 
     #[test]
