@@ -16,8 +16,9 @@ const ZIP: &[u8] = b"PK\x03\x04";
 const TAR_MAGIC: &[u8] = b"ustar";
 const TAR_MAGIC_OFFSET: usize = 257;
 const HEAD_BYTES: usize = 512;
-/// Bits of a mode by which whoever executes a file becomes its owner.
-const BECOMES_OWNER: u32 = 0o6000;
+/// Bits of a mode by which whoever executes a file becomes its owner, and by which others can write
+/// to it while it is unpacked.
+const REFUSED_BITS: u32 = 0o6022;
 
 /// Unpacks an archive into a folder, which must exist. Entries that would leave the folder are
 /// errors.
@@ -93,7 +94,7 @@ fn unpack_tar(reader: impl Read, to: &Path) -> io::Result<()> {
     let mut tar = tar::Archive::new(reader);
     tar.set_preserve_permissions(true);
     tar.set_preserve_ownerships(false);
-    tar.set_mask(BECOMES_OWNER);
+    tar.set_mask(REFUSED_BITS);
     for entry in tar.entries()? {
         let mut entry = entry?;
         let name = entry.path()?.into_owned();
@@ -271,15 +272,16 @@ mod tests {
     }
 
     #[test]
-    fn modes_neither_close_a_folder_nor_give_a_program_to_others() {
+    fn modes_neither_close_a_folder_nor_open_it_nor_give_a_program_to_others() {
         let folder = tempfile::tempdir().unwrap();
         let (archive, out) = (folder.path().join("archive"), folder.path().join("out"));
         fs::create_dir(&out).unwrap();
         let closed = head(b"a/", 0, (0o555, tar::EntryType::Directory));
-        fs::write(&archive, [closed, tar_with(b"a/b")].concat()).unwrap();
+        let open = head(b"c/", 0, (0o777, tar::EntryType::Directory));
+        fs::write(&archive, [closed, open, tar_with(b"a/b")].concat()).unwrap();
         unpack(&archive, &out).unwrap();
         let mode = |name: &str| fs::metadata(out.join(name)).unwrap().permissions().mode() & 0o7777;
-        assert_eq!((mode("a"), mode("a/b")), (0o755, 0o755));
+        assert_eq!(["a", "a/b", "c"].map(mode), [0o755; 3]);
     }
 
     #[test]

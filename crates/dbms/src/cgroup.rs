@@ -1,7 +1,7 @@
 //! Control groups of version 2, wherever a tree of them is mounted. Those of version 1 only limit
 //! memory: [`crate::memory_limit`].
 
-use crate::{Result, process};
+use crate::{Result, process, task};
 use fs_err as fs;
 use rustix::process::Signal;
 use std::{
@@ -38,8 +38,7 @@ pub(crate) fn name_of_run(keeper: u32) -> String {
 
 /// Folders in which this process may be able to make control groups.
 pub(crate) fn folders() -> Vec<PathBuf> {
-    let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
-    candidates(&read("/proc/self/mounts"), &read("/proc/self/cgroup"))
+    candidates(&task::text("/proc/self/mounts"), &task::text("/proc/self/cgroup"))
 }
 
 /// Removes the groups in a folder, with all processes in them, of the keepers that are dead. Those

@@ -116,7 +116,10 @@ pub(crate) fn ask_version(program: &Program, user: Option<ServerUser>) -> Result
         let wanted = "a server".to_owned();
         return Err(Error::OtherBuild { binary: program.binary.clone(), found, wanted });
     }
-    Ok(answer.text)
+    // MySQL and MariaDB begin with their path, whose folders may hold other versions and products.
+    let path = program.binary.display().to_string();
+    let name = program.binary.file_name().unwrap_or_default().to_string_lossy();
+    Ok(answer.text.replace(&path, &name))
 }
 
 /// Executes a server's program as [`ask`] does; whether it succeeded.
@@ -235,6 +238,17 @@ mod tests {
                     [ERROR] \n[ERROR] Re-run Maven using -X\n[ERROR] [Help 1] http://x\n";
         let message = failed("mvn", "server@1", said).to_string();
         assert!(message.ends_with(": [ERROR] Could not find artifact x"), "{message}");
+    }
+
+    #[test]
+    fn a_version_is_not_looked_for_in_the_path_of_a_program() {
+        let folder = tempfile::tempdir().unwrap();
+        let bin = folder.path().join("MariaDB 10/bin");
+        fs_err::create_dir_all(&bin).unwrap();
+        let (binary, loader) = (bin.join("mysqld"), vec!["/bin/sh".to_owned()]);
+        fs_err::write(&binary, "echo \"$0  Ver 8.0.36 for Linux\"\n").unwrap();
+        let program = Program { binary, loader, environment: Vec::new() };
+        assert_eq!(ask_version(&program, None).unwrap(), "mysqld  Ver 8.0.36 for Linux\n");
     }
 
     #[test]

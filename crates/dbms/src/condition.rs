@@ -163,6 +163,8 @@ pub(crate) const SQLITE: &[Condition] = &[
 pub struct Started<'a> {
     /// What it was asked for.
     pub subject: &'a Subject,
+    /// Its exact version, which a folder of the user's has and its subject does not say.
+    pub version: String,
     /// As the server reports them.
     pub settings: Levels,
 }
@@ -186,7 +188,7 @@ pub fn unasked(
     other: &Started<'_>,
 ) -> Vec<Unasked> {
     let is_asked = |condition: &&Condition| {
-        condition.wanted_by(one.subject) != condition.wanted_by(other.subject)
+        condition.wanted_by(one) != condition.wanted_by(other)
     };
     let conditions = conditions.iter().filter(|condition| !is_asked(condition));
     conditions.filter_map(|condition| condition.differs(one, other)).collect()
@@ -194,13 +196,13 @@ pub fn unasked(
 
 impl Condition {
     /// What a configuration says of it: settings with their values, and statements of sessions.
-    fn wanted_by<'a>(&self, subject: &'a Subject) -> Vec<(&'a str, &'a str)> {
+    fn wanted_by<'a>(&self, started: &'a Started<'_>) -> Vec<(&'a str, &'a str)> {
         let names = || self.settings.iter().flat_map(|group| group.iter());
         let is_own = |name: &str| {
             let plain = name.replace('-', "_").to_lowercase();
             names().any(|own| plain.trim_start_matches("skip_") == *own)
         };
-        let (config, version) = (&subject.config, &subject.build.version);
+        let (config, version) = (&started.subject.config, &started.version);
         let settings = config.settings.iter().filter(|setting| is_own(&setting.name));
         let statements = config.session.iter().filter(|sql| {
             let plain = sql.to_lowercase();
@@ -258,6 +260,7 @@ mod tests {
     fn found(one: (&Subject, &[(&str, &str)]), other: (&Subject, &[(&str, &str)])) -> Vec<String> {
         let [one, other] = [one, other].map(|(subject, settings)| Started {
             subject,
+            version: subject.build.version.clone(),
             settings: settings.iter().map(|(n, v)| ((*n).into(), (*v).into())).collect(),
         });
         let unasked = unasked(MYSQL, &one, &other);
@@ -292,6 +295,22 @@ mod tests {
         assert_eq!(found((&plain, on), (&asks, off)), [isolation]);
         // Both ask for the same, and one did not get it.
         assert_eq!(found((&asks, on), (&asks, off)), [all[0], all[1], isolation]);
+    }
+
+    #[test]
+    fn a_value_that_depends_on_the_version_is_asked_for() {
+        let mut subject = subject("mysql", &[("collation_server", "new")], &[]);
+        // That of a folder of the user's.
+        subject.build.version.clear();
+        subject.config.settings[0].before = vec![("8.0".to_owned(), "old".to_owned())];
+        let started = |version: &str, value: &str| Started {
+            subject: &subject,
+            version: version.to_owned(),
+            settings: Levels::from([("collation_server".to_owned(), value.to_owned())]),
+        };
+        let old = started("5.7.44", "old");
+        assert!(unasked(MYSQL, &old, &started("8.0.36", "new")).is_empty());
+        assert_eq!(unasked(MYSQL, &old, &started("5.7.44", "new")).len(), 1);
     }
 
     #[test]

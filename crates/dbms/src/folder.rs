@@ -1,7 +1,7 @@
 //! Folders, files and their owners, safe against a server user who replaces names by links: what
 //! that user can change is reached through descriptors, and links are never followed.
 
-use crate::{Error, Result, ServerUser};
+use crate::{Error, Result, ServerUser, task};
 use fs_err as fs;
 use rustix::{
     fs::{
@@ -25,6 +25,9 @@ use std::{
 
 const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
 const WRITABLE_BY_OTHERS: u32 = 0o022;
+/// What is left of a mode in a copy: until it is given away, it is root's, and root works on it by
+/// names, which nobody else may replace.
+const COPIED: u32 = 0o777 & !WRITABLE_BY_OTHERS;
 /// Everything that the owner of a folder may do.
 const OWNERS: u32 = 0o700;
 
@@ -192,9 +195,10 @@ pub(crate) fn forget_cached(folder: &Path) -> Result<()> {
 }
 
 /// Copies the data folder `from` to `to`, which must not exist and whose parent is the caller's: by
-/// reflink where the file system can, else byte by byte. Modes are kept, and the copy belongs to
-/// the owner of `from`. Links are copied as links; sockets, pipes and devices are left out. Fails
-/// at a file that belongs to another user than the folder: it was put there by a hard link.
+/// reflink where the file system can, else byte by byte. Modes are kept, but the owner alone may
+/// write, who is that of `from`. Links are copied as links; sockets, pipes and devices are left
+/// out. Fails at a file that belongs to another user than the folder: it was put there by a hard
+/// link.
 pub fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     let owner = copy_tree(from, to)?;
     give(to, Some(owner).filter(|owner| owner.uid != geteuid().as_raw()))
@@ -249,7 +253,7 @@ fn copy_entries(source: &OwnedFd, (from, to): (&Path, &Path), copying: &Copying<
     }
     let mode = fstat(source).map_err(|error| file_error(from, error))?.st_mode;
     let handle = fs::File::open(to)?;
-    fchmod(handle.file(), Mode::from_raw_mode(mode & 0o777)).map_err(|error| file_error(to, error))
+    fchmod(handle.file(), Mode::from_raw_mode(mode & COPIED)).map_err(|error| file_error(to, error))
 }
 
 fn copy_file(source: &OwnedFd, (from, to): (&Path, &Path), owner: u32) -> Result<()> {
@@ -269,7 +273,7 @@ fn copy_file(source: &OwnedFd, (from, to): (&Path, &Path), owner: u32) -> Result
     }
     // By their times `make` knows which files follow from which.
     target.set_modified(file.metadata()?.modified()?)?;
-    fchmod(&target, Mode::from_raw_mode(about.st_mode & 0o777))
+    fchmod(&target, Mode::from_raw_mode(about.st_mode & COPIED))
         .map_err(|error| file_error(to, error))
 }
 
@@ -305,6 +309,18 @@ pub(crate) fn remove(folder: &Path) -> std::io::Result<()> {
         }
         removed => removed,
     }
+}
+
+/// Removes an earlier build at a place. Fails where something of it runs: it would go on without
+/// its files, and its next start be of another build.
+pub(crate) fn remove_build(target: &Path) -> Result<()> {
+    if !target.exists() {
+        return Ok(());
+    }
+    if task::executes_below(&fs::canonicalize(target)?) {
+        return Err(Error::FolderInUse { path: target.to_owned() });
+    }
+    Ok(remove(target)?)
 }
 
 /// Lets the owner write into a folder of the caller's, which nobody else can change, and into all

@@ -18,16 +18,26 @@ const ROUNDS: u32 = 100;
 pub(crate) enum Freezer {
     /// By its group of version 2.
     Group(PathBuf),
-    /// By SIGSTOP and SIGCONT to this process and all below it.
-    Signals(u32),
+    /// By SIGSTOP and SIGCONT to a process and all below it.
+    Signals {
+        pid: u32,
+        /// When it was started, which tells it from a later process with its number.
+        start: Option<u64>,
+    },
 }
 
 impl Freezer {
+    /// By signals, for a process that was just started or is a child that nobody has waited for.
+    pub(crate) fn of_process(pid: u32) -> Self {
+        Self::Signals { pid, start: task::start(pid) }
+    }
+
     /// Processes of the server.
     pub(crate) fn processes(&self) -> Vec<u32> {
         match self {
             Self::Group(group) => cgroup::processes(group),
-            Self::Signals(pid) => task::family(*pid),
+            Self::Signals { pid, start } if task::start(*pid) == *start => task::family(*pid),
+            Self::Signals { .. } => Vec::new(),
         }
     }
 
@@ -40,7 +50,7 @@ impl Freezer {
     pub(crate) fn freeze_within(&self, limit: Duration) -> Result<()> {
         match self {
             Self::Group(group) => cgroup::set_frozen(group, "1", limit),
-            Self::Signals(_) => self.stop_all(limit),
+            Self::Signals { .. } => self.stop_all(limit),
         }
     }
 
@@ -48,7 +58,7 @@ impl Freezer {
     pub(crate) fn thaw(&self) -> Result<()> {
         match self {
             Self::Group(group) => cgroup::set_frozen(group, "0", LIMIT),
-            Self::Signals(_) => {
+            Self::Signals { .. } => {
                 self.processes().iter().for_each(|pid| send(*pid, Signal::CONT));
                 Ok(())
             }
@@ -94,7 +104,7 @@ mod tests {
     fn signals_stop_a_family_and_let_it_go_on() {
         let mut child =
             std::process::Command::new("sh").args(["-c", "sleep 60 & sleep 60"]).spawn().unwrap();
-        let freezer = Freezer::Signals(child.id());
+        let freezer = Freezer::of_process(child.id());
         while freezer.processes().len() < 3 {
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -107,6 +117,18 @@ mod tests {
         stopped.iter().rev().for_each(|pid| send(*pid, Signal::KILL));
         child.wait().unwrap();
         assert_eq!(running, 3);
+    }
+
+    #[test]
+    fn a_later_process_with_the_number_of_a_server_is_not_stopped() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let Freezer::Signals { pid, start } = Freezer::of_process(child.id()) else { panic!() };
+        let earlier = Freezer::Signals { pid, start: start.map(|ticks| ticks - 1) };
+        earlier.freeze().unwrap();
+        let stopped = is_stopped(pid);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!((earlier.processes(), stopped), (Vec::new(), false));
     }
 
     /// Its parent is not stopped before it has replaced itself, and it is stopped before that.
@@ -122,7 +144,7 @@ mod tests {
         assert!(compiler.arg("-w").arg("-o").args([&program, &source]).status().unwrap().success());
         let mut started = std::process::Command::new(&program);
         let mut child = started.current_dir(folder.path()).spawn().unwrap();
-        let freezer = Freezer::Signals(child.id());
+        let freezer = Freezer::of_process(child.id());
         while freezer.processes().len() < 2 {
             std::thread::sleep(Duration::from_millis(1));
         }

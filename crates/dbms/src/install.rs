@@ -9,7 +9,6 @@ use crate::{
     package::Package,
     product::Dbms,
     registry::{self, Destination},
-    task,
     version::fits,
 };
 use fs_err as fs;
@@ -248,13 +247,7 @@ impl Site {
         folder::make_readable(&self.partial)?;
         // Named by what it is: a suite may have moved since it was asked.
         let target = folder_of(product.name(), &manifest.version, places);
-        if target.exists() {
-            // Its server would go on without its files, and the next start be of another build.
-            if task::executes_below(&fs::canonicalize(&target)?) {
-                return Err(Error::FolderInUse { path: target });
-            }
-            fs::remove_dir_all(&target)?;
-        }
+        folder::remove_build(&target)?;
         fs::rename(&self.partial, &target)?;
         installed_in(product, &target, places.user)
     }

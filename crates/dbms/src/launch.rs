@@ -23,6 +23,8 @@ use std::{
 
 /// A crashed server recovers before it answers.
 const READY_LIMIT: Duration = Duration::from_secs(600);
+/// A server whose port another one has ends within this time.
+const PORT_LIMIT: Duration = Duration::from_secs(10);
 const STEP_LIMIT: Duration = Duration::from_secs(600);
 const PROC: &str = "/proc";
 /// Longest path in the address of a UNIX socket.
@@ -248,7 +250,8 @@ fn wait_until_ready(
     let mut last = String::new();
     while start.elapsed() < READY_LIMIT {
         match ready(server.target()) {
-            Ok(()) => return Ok(()),
+            Ok(()) if server.listens() || start.elapsed() > PORT_LIMIT => return Ok(()),
+            Ok(()) => "another server listens on its port".clone_into(&mut last),
             Err(NotReady::Yet(reason)) => last = reason,
             Err(NotReady::Never(reason)) => return Err(reason),
         }

@@ -11,10 +11,11 @@ use fs_err::os::unix::fs::OpenOptionsExt;
 use rustix::{
     fs::{FlockOperation, flock},
     io::Errno,
+    net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with},
 };
 use std::{
     io::ErrorKind,
-    os::unix::{fs::FileTypeExt, net::UnixStream},
+    os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
     time::{Duration, Instant, SystemTime},
@@ -163,9 +164,17 @@ pub(crate) fn living_socket(folder: &Path) -> Option<PathBuf> {
         if kind.is_dir() {
             return living_socket(&entry.path());
         }
-        let is_used = kind.is_socket() && UnixStream::connect(entry.path()).is_ok();
+        let is_used = kind.is_socket() && is_listened_on(&entry.path());
         is_used.then(|| entry.path())
     })
+}
+
+/// Whether somebody listens on a socket, who may take no connection for ever.
+fn is_listened_on(path: &Path) -> bool {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);
+    let connected = socket.and_then(|socket| connect(socket, &SocketAddrUnix::new(path)?));
+    matches!(connected, Ok(()) | Err(Errno::WOULDBLOCK))
 }
 
 #[cfg(test)]
@@ -263,6 +272,19 @@ mod tests {
         sweep(&runs, sockets);
         assert_eq!(fs::read_dir(&base).unwrap().count(), 0);
         assert_eq!(fs::read_dir(&runs).unwrap().count(), 1, "only the gate is left");
+    }
+
+    #[test]
+    fn whoever_takes_no_connection_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        let flags = SocketFlags::CLOEXEC;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).unwrap();
+        rustix::net::bind(&socket, &SocketAddrUnix::new(path.as_path()).unwrap()).unwrap();
+        rustix::net::listen(&socket, 0).unwrap();
+        for _ in 0..3 {
+            assert_eq!(living_socket(folder.path()), Some(path.clone()));
+        }
     }
 
     #[test]

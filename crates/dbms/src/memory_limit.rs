@@ -1,7 +1,7 @@
 //! A limit of the memory of a server, its share of the page cache included, by a control group of
 //! version 2 or, where memory is not limited by those, of version 1.
 
-use crate::{Error, Result, cgroup};
+use crate::{Error, Result, cgroup, task};
 use fs_err as fs;
 use std::{
     io,
@@ -71,8 +71,8 @@ fn limit(group: &Path, bytes: u64) -> Result<()> {
 /// Folders in which groups of version 1 that limit memory can be made: below the group of this
 /// process, whose limit holds for them too.
 pub(crate) fn folders() -> Vec<PathBuf> {
-    let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
-    let own = own_of_version_1(&read("/proc/self/mounts"), &read("/proc/self/cgroup"));
+    let [mounts, groups] = ["/proc/self/mounts", "/proc/self/cgroup"].map(task::text);
+    let own = own_of_version_1(&mounts, &groups);
     own.into_iter().filter(|folder| folder.is_dir()).collect()
 }
 
@@ -96,8 +96,8 @@ fn own_of_version_1(mounts: &str, groups: &str) -> Option<PathBuf> {
 
 /// The limit of a process, bytes; none where it has none.
 pub(crate) fn of_process(pid: u32) -> Option<u64> {
-    let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
-    let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
+    let groups = task::text(&format!("/proc/{pid}/cgroup"));
+    let mounts = task::text("/proc/self/mounts");
     let v2 = groups.lines().find_map(|line| line.strip_prefix("0::"));
     let v2 = v2.and_then(|own| Some(cgroup::tree(&mounts)?.join(own.trim_start_matches('/'))));
     let found = v2.map(|group| group.join(V2.limit)).filter(|file| file.exists());

@@ -82,7 +82,7 @@ pub fn announce(
 ) -> Result<Announcement> {
     let pid = std::process::id();
     let _gate = gate(folder)?;
-    let path = folder.join(format!("{PREFIX}{}{SUFFIX}", host_wide(pid)));
+    let path = own_file(folder);
     let living = others(folder, &path, |dead| drop(fs::remove_file(dead)));
     let in_the_way = living.into_iter().find(|other| measures || other.measures);
     if let (Some(Neighbor { name, pid, measures }), Concurrency::Refused) =
@@ -118,6 +118,13 @@ impl Drop for Announcement {
         // Without its lock the file means nothing.
         let _ = fs::remove_file(&self.path);
     }
+}
+
+/// The file of this process. With its user: what another user's process of this number has left can
+/// be neither removed nor replaced.
+fn own_file(folder: &Path) -> PathBuf {
+    let (process, user) = (host_wide(std::process::id()), rustix::process::geteuid().as_raw());
+    folder.join(format!("{PREFIX}{process}-{user}{SUFFIX}"))
 }
 
 /// The living ones but for `own`; `bury` gets the files of the others. Without the gate, one that
@@ -263,7 +270,7 @@ mod tests {
         assert!(precious.path().exists() && name("pipe").exists());
         noise.kill().unwrap();
         noise.wait().unwrap();
-        let own = folder.path().join(format!("{PREFIX}{}{SUFFIX}", host_wide(std::process::id())));
+        let own = own_file(folder.path());
         for path in [own, folder.path().join(GATE)] {
             assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o644);
         }

@@ -160,7 +160,7 @@ impl Places {
         }
         std::env::var_os("XDG_RUNTIME_DIR")
             .map(PathBuf::from)
-            .filter(|path| self.user.is_none() && path.is_dir() && path.as_os_str().len() < 40)
+            .filter(|path| self.user.is_none() && is_for_sockets(path))
             .unwrap_or_else(|| PathBuf::from("/tmp"))
     }
 
@@ -172,6 +172,11 @@ impl Places {
         }
         folder::make(folder, mode, None)
     }
+}
+
+/// Whether sockets can lie in a folder: after `su` the variable names that of the user before.
+fn is_for_sockets(path: &Path) -> bool {
+    path.is_dir() && folder::is_ours(path) && path.as_os_str().len() < 40
 }
 
 /// Where builds and data lie of a user who is not root.
@@ -323,10 +328,11 @@ impl RunPlace {
     }
 }
 
-/// A label as the name of a folder.
+/// A label as the name of a folder, another one for each label.
 fn plain(label: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '_' };
-    label.chars().map(plain).collect()
+    let name: String = label.chars().map(plain).collect();
+    if name == label { name } else { format!("{name}-{}", short_hash(Path::new(label))) }
 }
 
 /// Waits until no process listens on any socket in the folders of `sockets`, in case the keeper of
@@ -370,6 +376,16 @@ mod tests {
     }
 
     #[test]
+    fn sockets_lie_in_no_folder_of_somebody_else() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir_in("/tmp").unwrap();
+        assert!(is_for_sockets(folder.path()));
+        assert!(!is_for_sockets(&folder.path().join("no")));
+        fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
+        assert!(!is_for_sockets(folder.path()));
+    }
+
+    #[test]
     fn the_password_of_a_run_stays_and_is_never_empty() {
         let root = tempfile::tempdir().unwrap();
         let run = Places::at(root.path(), None).unwrap().new_run("r").unwrap();
@@ -386,6 +402,9 @@ mod tests {
         let run = Places::at(root.path(), None).unwrap().new_run("r").unwrap();
         let folder = run.temporary_of("../a/b").unwrap();
         assert_eq!(folder.parent().unwrap(), run.data().join("tmp"));
+        let logs = ["a_b", "a+b", "a b"].map(|label| run.logs_of(label).unwrap());
+        assert_eq!(logs[0], run.data().join("log/a_b"));
+        assert!(logs[1] != logs[0] && logs[2] != logs[0] && logs[2] != logs[1], "{logs:?}");
         fs::remove_dir_all(run.sockets()).unwrap();
     }
 }

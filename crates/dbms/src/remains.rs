@@ -34,6 +34,10 @@ struct Seen {
     /// Each process with its start time in ticks of the kernel, which tells it from a later one
     /// with the same number.
     processes: BTreeMap<u32, u64>,
+    /// Those of the keeper's own namespace: what others make is not in its tables, where a later
+    /// process may have their number.
+    #[serde(default)]
+    here: BTreeSet<u32>,
     posix: BTreeSet<PathBuf>,
     segments: BTreeSet<i32>,
     semaphores: BTreeSet<i32>,
@@ -79,14 +83,13 @@ impl Remains {
             if namespace(&pid.to_string()) != here {
                 continue;
             }
-            let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+            seen.here.insert(*pid);
+            let maps = task::text(&format!("/proc/{pid}/maps"));
             let (posix, segments) = shared_in(&maps);
             seen.posix.extend(posix.into_iter().filter(|path| is_owner(*pid, path)));
             seen.segments.extend(segments);
         }
-        let pids = seen.processes.keys().copied().collect();
-        seen.segments.extend(created_by(&pids, Path::new("/proc/sysvipc/shm")));
-        seen.semaphores.extend(semaphores_of(&pids));
+        seen.look();
         if *seen != before {
             let _ = self.save();
         }
@@ -95,9 +98,7 @@ impl Remains {
     /// Removes what the processes of a server, which have ended, made or had mapped.
     pub(crate) fn remove(&mut self, server: u32) {
         let Some(mut seen) = self.servers.remove(&server) else { return };
-        let pids = seen.processes.keys().copied().collect();
-        seen.segments.extend(created_by(&pids, Path::new("/proc/sysvipc/shm")));
-        seen.semaphores.extend(semaphores_of(&pids));
+        seen.look();
         seen.remove();
         let _ = self.save();
     }
@@ -175,6 +176,12 @@ impl Remains {
 }
 
 impl Seen {
+    /// Looks for what its processes made and may not have mapped.
+    fn look(&mut self) {
+        self.segments.extend(created_by(&self.here, Path::new("/proc/sysvipc/shm")));
+        self.semaphores.extend(semaphores_of(&self.here));
+    }
+
     fn remove(&self) {
         for path in self.posix.iter().filter(|path| path.parent() == Some(Path::new("/dev/shm"))) {
             // Gone already is as good as removed.
@@ -209,12 +216,15 @@ fn namespace(process: &str) -> PathBuf {
 fn shared_in(maps: &str) -> (Vec<PathBuf>, Vec<i32>) {
     let (mut posix, mut segments) = (Vec::new(), Vec::new());
     for line in maps.lines() {
-        let mut fields = line.split_whitespace().skip(4);
+        let mut fields = line.split_whitespace().skip(1);
+        // What is preloaded may lie there too, and is private to each process.
+        let is_shared = fields.next().is_some_and(|rights| rights.ends_with('s'));
+        let mut fields = fields.skip(2);
         let (Some(inode), Some(name)) = (fields.next(), fields.next()) else { continue };
         let is_removed = fields.next() == Some("(deleted)");
         if name.starts_with("/SYSV") {
             segments.extend(inode.parse::<i32>());
-        } else if name.starts_with(POSIX_FOLDER) && !is_removed {
+        } else if is_shared && name.starts_with(POSIX_FOLDER) && !is_removed {
             posix.push(PathBuf::from(name));
         }
     }
@@ -306,6 +316,7 @@ mod tests {
         let maps = "7f1-7f2 rw-s 00000000 00:01 98319 /SYSV0052e2c1 (deleted)\n\
                     7f2-7f3 rw-s 00000000 00:1a 12 /dev/shm/PostgreSQL.81\n\
                     7f3-7f4 rw-s 00000000 00:1a 13 /dev/shm/gone (deleted)\n\
+                    7f3-7f4 r-xp 00000000 00:1a 15 /dev/shm/libjemalloc.so.2\n\
                     7f4-7f5 r-xp 00000000 fe:00 14 /usr/lib/libc.so.6\n\
                     7f5-7f6 rw-p 00000000 00:00 0\n";
         let (posix, segments) = shared_in(maps);
@@ -346,7 +357,7 @@ mod tests {
         let me = std::process::id();
         let mut remains = Remains::default();
         let seen = remains.servers.entry(me).or_default();
-        seen.processes.insert(me, 0);
+        seen.here.insert(me);
         seen.posix.insert(file.path().to_owned());
         let exists = nobody_uses(segment);
         remains.remove(me);

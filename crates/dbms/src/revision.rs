@@ -173,7 +173,8 @@ impl Source {
             return Ok(Built::Failed(reason));
         }
         folder::copy_tree(&work.join(OUT), &out)?;
-        fs::set_permissions(&out, std::os::unix::fs::PermissionsExt::from_mode(places.readable()))?;
+        // Whatever the umask was: the servers' user has to read it, and it is root's by now.
+        folder::make_readable(&out)?;
         folder::remove(&work)?;
         fs::write(own.join(DONE), "")?;
         Ok(Built::Done(out))

@@ -12,7 +12,7 @@ use crate::{
 };
 use fs_err as fs;
 use model::{
-    drive::Target,
+    drive::{Endpoint, Target},
     secret::{self, Secret},
     subject::Config,
 };
@@ -70,7 +70,7 @@ impl Server {
     ) -> Result<Self> {
         let freezer = match spawned.group {
             Some(group) => Freezer::Group(group),
-            None => Freezer::Signals(spawned.pid),
+            None => Freezer::of_process(spawned.pid),
         };
         Ok(Self {
             name: product.name(),
@@ -168,6 +168,15 @@ impl Server {
     /// Whether its first process lives.
     pub fn is_alive(&self) -> bool {
         !ended_within(&self.process, Duration::ZERO)
+    }
+
+    /// Whether it is this server that listens on its port, as far as can be told: another one may
+    /// have taken it first, and let the driver of this one in.
+    pub(crate) fn listens(&self) -> bool {
+        let Endpoint::Port(port) = &self.target.endpoint else { return true };
+        let sockets = task::text(&format!("/proc/{}/net/tcp", self.pid));
+        let Some(socket) = task::listener(&sockets, *port) else { return true };
+        self.processes().into_iter().any(|pid| task::holds(pid, &socket) != Some(false))
     }
 
     /// Waits until nothing of it executes any more.

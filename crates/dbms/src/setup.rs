@@ -115,7 +115,9 @@ impl<'a> Setup<'a> {
         environment.extend(launch.build.environment.iter().cloned());
         let user = launch.place.user();
         let memory = launch.build.memory;
-        Spawn { words, environment, user, input, log: log.to_owned(), memory }
+        let mut values = launch.config.settings.iter().map(|setting| &setting.value);
+        let names_shared = values.any(|value| value.contains("/dev/shm/"));
+        Spawn { words, environment, user, input, log: log.to_owned(), memory, names_shared }
     }
 
     /// How clients encrypt their connections.

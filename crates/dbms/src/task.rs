@@ -3,6 +3,7 @@
 use fs_err as fs;
 use std::{
     collections::{BTreeMap, BTreeSet},
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
@@ -13,9 +14,15 @@ pub(crate) struct Stat {
     pub(crate) parent: u32,
 }
 
+/// The text of a file of `/proc`; empty where it cannot be read. The kernel writes names of
+/// processes and mounts as they are, and one that is no text must not hide the others.
+pub(crate) fn text(path: &str) -> String {
+    String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned()
+}
+
 /// Reads `/proc/PID/stat`; `None` if there is no such process.
 pub(crate) fn stat(pid: u32) -> Option<Stat> {
-    parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    parse(&text(&format!("/proc/{pid}/stat")))
 }
 
 // The program's name is in parentheses and may hold anything, parentheses too.
@@ -28,7 +35,7 @@ fn parse(text: &str) -> Option<Stat> {
 /// When a process that lives was started, in ticks of the kernel since the boot: tells it from a
 /// later one with the same number.
 pub(crate) fn start(pid: u32) -> Option<u64> {
-    start_in(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    start_in(&text(&format!("/proc/{pid}/stat")))
 }
 
 fn start_in(text: &str) -> Option<u64> {
@@ -67,13 +74,13 @@ pub(crate) fn tasks(pid: u32) -> Vec<u32> {
 
 /// Whether a process has mapped a file of this name.
 pub(crate) fn has_mapped(pid: u32, file_name: &str) -> bool {
-    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    let maps = text(&format!("/proc/{pid}/maps"));
     maps.lines().any(|line| line.rsplit('/').next() == Some(file_name))
 }
 
 /// Files that a process has mapped to execute.
 pub(crate) fn mapped_code(pid: u32) -> BTreeSet<PathBuf> {
-    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    let maps = text(&format!("/proc/{pid}/maps"));
     let code = maps.lines().filter(|line| line.split(' ').nth(1).is_some_and(|m| m.contains('x')));
     code.filter_map(|line| line.find('/').map(|at| PathBuf::from(&line[at..]))).collect()
 }
@@ -82,6 +89,30 @@ pub(crate) fn mapped_code(pid: u32) -> BTreeSet<PathBuf> {
 pub(crate) fn executes_below(folder: &Path) -> bool {
     let mut all = numbers_in(Path::new("/proc")).into_iter();
     all.any(|pid| mapped_code(pid).iter().any(|file| file.starts_with(folder)))
+}
+
+/// The socket that listens on a port of 127.0.0.1, by the text of `/proc/net/tcp`.
+pub(crate) fn listener(text: &str, port: u16) -> Option<String> {
+    // TCP_LISTEN of the kernel; addresses are in the byte order of the host.
+    const LISTENS: &str = "0A";
+    let address = format!("{:08X}:{port:04X}", u32::from_ne_bytes([127, 0, 0, 1]));
+    text.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let is_it = fields.get(1) == Some(&address.as_str()) && fields.get(3) == Some(&LISTENS);
+        fields.get(9).filter(|_| is_it).map(|inode| (*inode).to_owned())
+    })
+}
+
+/// Whether a process holds a socket; none where this process may not look at it.
+pub(crate) fn holds(pid: u32, socket: &str) -> Option<bool> {
+    let files = match fs::read_dir(format!("/proc/{pid}/fd")) {
+        Ok(files) => files,
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => return None,
+        // It has ended.
+        Err(_) => return Some(false),
+    };
+    let name = PathBuf::from(format!("socket:[{socket}]"));
+    Some(files.flatten().any(|file| fs::read_link(file.path()).is_ok_and(|to| to == name)))
 }
 
 fn numbers_in(folder: &Path) -> Vec<u32> {
@@ -108,6 +139,34 @@ mod tests {
         assert_eq!(start_in(&line('S')), Some(4711));
         assert_eq!(start_in(&line('Z')), None);
         assert!(start(std::process::id()).is_some_and(|ticks| ticks > 0));
+    }
+
+    #[test]
+    fn a_process_is_seen_whatever_it_is_called() {
+        use std::os::unix::{ffi::OsStrExt, process::CommandExt};
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join(std::ffi::OsStr::from_bytes(b"sl\xe9\xe9p"));
+        std::os::unix::fs::symlink("/bin/sleep", &program).unwrap();
+        let mut command = std::process::Command::new(&program);
+        let mut child = command.arg0("sleep").arg("60").spawn().unwrap();
+        let seen = (stat(child.id()).is_some(), start(child.id()).is_some());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(seen, (true, true));
+    }
+
+    #[test]
+    fn a_socket_that_listens_is_known_by_its_process() {
+        let open = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = open.local_addr().unwrap().port();
+        let socket = listener(&text("/proc/self/net/tcp"), port).unwrap();
+        assert_eq!(holds(std::process::id(), &socket), Some(true));
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let of_child = holds(child.id(), &socket);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(of_child, Some(false));
+        assert_eq!(holds(child.id(), &socket), Some(false));
     }
 
     #[test]

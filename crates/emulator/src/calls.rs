@@ -1,7 +1,7 @@
 //! The file of calls that the plugin writes while it records: a tree of calls for each thread, and
 //! the blocks of instructions that each node of it executed. The layout is that of `calls.c`.
 
-use crate::{Error, Result};
+use crate::{Error, Result, counters::open_plain};
 use fs_err as fs;
 use std::{
     collections::HashMap,
@@ -89,7 +89,7 @@ impl Calls {
     /// If there are none.
     pub fn open(folder: &Path) -> Result<Self> {
         let path = folder.join(FILE);
-        let file = fs::OpenOptions::new().read(true).write(true).open(&path)?;
+        let file = open_plain(&path, fs::OpenOptions::new().read(true).write(true))?;
         Ok(Self { path, file })
     }
 

@@ -1,8 +1,12 @@
 //! Functions of a program whose calls are counted one by one, by their places in its file.
 
-use crate::{Result, binary::Binary, counters::CHOSEN};
+use crate::{
+    Result,
+    binary::Binary,
+    counters::{CHOSEN, open_plain},
+};
 use fs_err as fs;
-use std::{os::unix::fs::MetadataExt, path::Path};
+use std::{io, os::unix::fs::MetadataExt, path::Path};
 
 /// Name of the file with the names of the chosen functions.
 const FILE: &str = "chosen";
@@ -66,9 +70,9 @@ impl Chosen {
 
 /// The names of the functions that were chosen for a program, in their order.
 pub(crate) fn names(folder: &Path) -> Result<Vec<String>> {
-    match fs::read_to_string(folder.join(FILE)) {
-        Ok(text) => Ok(text.lines().map(str::to_owned).collect()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+    match open_plain(&folder.join(FILE), fs::OpenOptions::new().read(true)) {
+        Ok(file) => Ok(io::read_to_string(file)?.lines().map(str::to_owned).collect()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(error.into()),
     }
 }

@@ -3,7 +3,9 @@
 
 use crate::{Error, Result, chosen};
 use fs_err as fs;
+use fs_err::os::unix::fs::OpenOptionsExt;
 use std::{
+    io,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
 };
@@ -94,7 +96,8 @@ impl Counters {
     /// If there are none.
     pub fn open(folder: &Path) -> Result<Self> {
         let path = folder.join(FILE);
-        Ok(Self { file: fs::File::open(&path)?, path, chosen: chosen::names(folder)? })
+        let file = open_plain(&path, fs::OpenOptions::new().read(true))?;
+        Ok(Self { file, path, chosen: chosen::names(folder)? })
     }
 
     /// Reads all counters. Those of a thread that waits are complete; one that works is counted up
@@ -120,6 +123,16 @@ impl Counters {
 
     fn read_page(&self, index: u64, page: &mut [u8; PAGE]) -> Result<()> {
         Ok(self.file.file().read_exact_at(page, index * PAGE as u64)?)
+    }
+}
+
+/// Opens a file in a folder that the program may write to: through no link, which may lead to
+/// anything of the measuring user's, and without waiting at a pipe.
+pub(crate) fn open_plain(path: &Path, options: &mut fs::OpenOptions) -> io::Result<fs::File> {
+    let file = options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other(format!("`{}` is no file", path.display()))),
     }
 }
 
@@ -152,14 +165,19 @@ impl Thread {
             let known = before.calls.iter().find(|(known, _)| *known == number);
             known.map_or(0, |(_, calls)| *calls)
         };
-        let calls = self.calls.iter().map(|(number, calls)| (*number, calls - earlier(*number)));
+        // The program can write to its counters, and may be wrong.
+        let calls = self.calls.iter();
+        let calls = calls.map(|(number, now)| (*number, now.saturating_sub(earlier(*number))));
         Self {
             instructions: self.instructions.saturating_sub(before.instructions),
             unplaced: self.unplaced.saturating_sub(before.unplaced),
             calls: calls.filter(|(_, calls)| *calls > 0).collect(),
-            within: std::array::from_fn(|index| Within {
-                calls: self.within[index].calls - before.within[index].calls,
-                instructions: self.within[index].instructions - before.within[index].instructions,
+            within: std::array::from_fn(|index| {
+                let [now, before] = [self.within[index], before.within[index]];
+                Within {
+                    calls: now.calls.saturating_sub(before.calls),
+                    instructions: now.instructions.saturating_sub(before.instructions),
+                }
             }),
             ..self.clone()
         }
@@ -216,6 +234,7 @@ mod tests {
         let threads = vec![thread(7, 60, &[(0, 3)]), new];
         assert_eq!(done, Snapshot { threads, lost: 1, chosen: vec!["a".to_owned()] });
         assert_eq!(done.instructions(), 65);
+        assert!(before.since(&after).threads.is_empty(), "nobody counts backwards");
     }
 
     #[test]
@@ -226,5 +245,8 @@ mod tests {
         fs::write(folder.path().join(FILE), vec![1; PAGE]).unwrap();
         let error = counters.read().unwrap_err().to_string();
         assert!(error.contains("is not a file of counters"), "{error}");
+        fs::rename(folder.path().join(FILE), folder.path().join("other")).unwrap();
+        std::os::unix::fs::symlink("other", folder.path().join(FILE)).unwrap();
+        assert!(Counters::open(folder.path()).is_err(), "it is a link");
     }
 }

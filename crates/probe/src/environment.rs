@@ -35,7 +35,7 @@ pub(crate) fn environment_at(roots: &Roots, data_folder: &Path) -> Environment {
         host: host(&read(&roots.proc.join("sys/kernel/hostname"))),
         kernel: read(&roots.proc.join("sys/kernel/osrelease")),
         cpu: cpu(&cpuinfo),
-        cpus: cpus(&read(&roots.sys.join(ONLINE))).len() as u32,
+        cpus: online(&read(&roots.sys.join(ONLINE)), &cpuinfo),
         memory_bytes: memory_bytes(&read(&roots.proc.join("meminfo"))),
         virtualization: virtualization(roots, &cpuinfo),
         governor: governor(&roots.sys),
@@ -90,6 +90,13 @@ pub(crate) fn cpus(list: &str) -> Vec<usize> {
         Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
     };
     list.split(',').filter_map(range).flatten().collect()
+}
+
+/// Number of the CPUs that work: of the list, or where a container has no `/sys` of `cpuinfo`.
+fn online(list: &str, cpuinfo: &str) -> u32 {
+    let listed = cpus(list).len();
+    let told = || cpuinfo.lines().filter(|line| line.starts_with("processor")).count();
+    (if listed > 0 { listed } else { told() }) as u32
 }
 
 fn memory_bytes(meminfo: &str) -> u64 {
@@ -204,6 +211,16 @@ mod tests {
         let found = environment_at(&roots, Path::new("/data"));
         assert_eq!((found.cpus, found.memory_bytes), (0, 0));
         assert_eq!((found.virtualization, found.filesystem, found.governor), Default::default());
+    }
+
+    #[test]
+    fn cpus_are_counted_where_there_is_no_sys() {
+        let check = |list: &str, expected: u32| {
+            let one = |number: u32| format!("processor\t: {number}\nmodel name\t: X\n\n");
+            assert_eq!(online(list, &[one(0), one(1)].concat()), expected, "{list}");
+        };
+        check("0-3,8", 5);
+        check("", 2);
     }
 
     #[test]

@@ -101,14 +101,18 @@ fn unreadable(proc_root: &Path, pid: u32) -> Option<String> {
 /// The sockets that listen there: those of the address that clients use, or of all addresses, or of
 /// others, which a translation of addresses may lead to.
 fn sockets(proc_root: &Path, place: &ListenerPlace) -> Vec<Socket> {
-    let read = |name: &str| fs::read_to_string(proc_root.join("net").join(name));
+    // The name of a socket may be any bytes, and one that is no text must not hide the others.
+    let read = |name: &str| {
+        let bytes = fs::read(proc_root.join("net").join(name)).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
     match place {
         ListenerPlace::Socket(path) => {
-            let text = read("unix").unwrap_or_default();
+            let text = read("unix");
             text.lines().filter_map(|line| unix(line, path)).collect()
         }
         ListenerPlace::Port { port, addresses } => {
-            let text = ["tcp", "tcp6"].map(|name| read(name).unwrap_or_default()).concat();
+            let text = ["tcp", "tcp6"].map(read).concat();
             let all: Vec<Socket> = text.lines().filter_map(|line| tcp(line, *port)).collect();
             let choose = |fits: &dyn Fn(IpAddr) -> bool| -> Vec<Socket> {
                 let fits = |one: &&Socket| one.address.is_some_and(fits);

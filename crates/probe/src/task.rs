@@ -4,7 +4,7 @@ use crate::Error;
 use model::observed::TaskCpu;
 use procfs::{FromRead, process::Schedstat};
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
@@ -46,7 +46,9 @@ pub(crate) fn kernel_threads_at(proc_root: &Path) -> Vec<u32> {
     let name = task_folder(proc_root, KERNEL_THREADS, KERNEL_THREADS).join("comm");
     match fs_err::read_to_string(name) {
         Ok(name) if name.trim_end() == "kthreadd" => {
-            children(proc_root, KERNEL_THREADS, KERNEL_THREADS)
+            children(proc_root, KERNEL_THREADS, KERNEL_THREADS).unwrap_or_else(|| {
+                by_parent(proc_root).remove(&KERNEL_THREADS).unwrap_or_default()
+            })
         }
         _ => Vec::new(),
     }
@@ -70,10 +72,16 @@ pub(crate) fn task_cpu_at(proc_root: &Path, pids: &[u32]) -> Vec<TaskCpu> {
 pub(crate) fn process_tree_at(proc_root: &Path, pids: &[u32]) -> Vec<u32> {
     let mut found = BTreeSet::new();
     let mut open: Vec<u32> = pids.to_vec();
+    let mut all: Option<BTreeMap<u32, Vec<u32>>> = None;
     while let Some(pid) = open.pop() {
-        if found.insert(pid) {
-            let of = tasks(proc_root, pid);
-            open.extend(of.into_iter().flat_map(|tid| children(proc_root, pid, tid)));
+        if !found.insert(pid) {
+            continue;
+        }
+        for tid in tasks(proc_root, pid) {
+            open.extend(children(proc_root, pid, tid).unwrap_or_else(|| {
+                let all = all.get_or_insert_with(|| by_parent(proc_root));
+                all.remove(&pid).unwrap_or_default()
+            }));
         }
     }
     found.into_iter().collect()
@@ -105,10 +113,32 @@ pub(crate) fn parse<T: FromRead>(path: &Path) -> Result<T, Error> {
         .map_err(|error| Error::Source { path: path.to_path_buf(), reason: error.to_string() })
 }
 
-fn children(proc_root: &Path, pid: u32, tid: u32) -> Vec<u32> {
+/// None where the kernel has no such file for any task (`CONFIG_PROC_CHILDREN`).
+fn children(proc_root: &Path, pid: u32, tid: u32) -> Option<Vec<u32>> {
     let path = task_folder(proc_root, pid, tid).join("children");
-    let text = fs_err::read_to_string(path).unwrap_or_default();
-    text.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+    match fs_err::read_to_string(path) {
+        Ok(text) => Some(text.split_whitespace().filter_map(|word| word.parse().ok()).collect()),
+        // The task has ended.
+        Err(_) if proc_root.join("thread-self/children").exists() => Some(Vec::new()),
+        Err(_) => None,
+    }
+}
+
+/// The children of each process, by what all processes say of their parents.
+fn by_parent(proc_root: &Path) -> BTreeMap<u32, Vec<u32>> {
+    let mut found: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    let Ok(entries) = fs_err::read_dir(proc_root) else { return found };
+    for pid in entries.flatten().filter_map(|e| e.file_name().to_str()?.parse::<u32>().ok()) {
+        let stat = fs_err::read(proc_root.join(pid.to_string()).join("stat")).unwrap_or_default();
+        let stat = String::from_utf8_lossy(&stat);
+        // Behind the name, which may hold anything: the state, and the parent.
+        let fields = stat.rfind(')').map(|at| stat[at + 1..].split_ascii_whitespace());
+        let parent = fields.and_then(|mut fields| fields.nth(1)?.parse().ok());
+        if let Some(parent) = parent {
+            found.entry(parent).or_default().push(pid);
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -129,6 +159,18 @@ mod tests {
         assert_eq!(times, [(10, 10, 100), (20, 20, 5), (21, 21, 6), (21, 22, 7), (30, 30, 8)]);
         assert_eq!(cpu[0].comm, "task-10");
         assert_eq!(task_cpu_at(fake.root(), &[99]), []);
+    }
+
+    #[test]
+    fn descendants_are_found_where_the_kernel_does_not_list_children() {
+        let fake = FakeProc::new();
+        for (pid, parent) in [(10, 1), (11, 10), (12, 11), (13, 1)] {
+            fake.task(pid, pid, "5 0 1").task(pid, pid + 100, "5 0 1");
+            fake.write(&format!("{pid}/stat"), &format!("{pid} (a) b) S {parent} 1 1\n"));
+        }
+        assert_eq!(process_tree_at(fake.root(), &[10]), [10, 11, 12]);
+        fake.write("thread-self/children", "");
+        assert_eq!(process_tree_at(fake.root(), &[10]), [10], "they have all ended");
     }
 
     #[test]

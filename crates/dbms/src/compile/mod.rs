@@ -275,9 +275,7 @@ impl Made<'_> {
         compiled: Compiled,
     ) -> Result<Installed> {
         let Self { order, out, target, log } = self;
-        if target.exists() {
-            folder::remove(target)?;
-        }
+        folder::remove_build(target)?;
         let owner = folder::copy_tree(out, target)?;
         if places.user.is_some_and(|user| user.uid != owner.uid) {
             // What the steps made in its place leads to somebody else's.

@@ -1,7 +1,7 @@
 //! `transport`: how the driver reaches a server.
 
 use super::{Factor, Up, of_process};
-use crate::Places;
+use crate::{Places, task::listener};
 use model::{
     drive::{Encryption, Endpoint},
     subject,
@@ -44,7 +44,7 @@ fn missed(up: &Up<'_>) -> Option<String> {
             (Ok(false), format!("a socket, but on port {port}"))
         }
         (_, Endpoint::Port(port)) => {
-            let found = of_process(up.pid, "net/tcp").map(|text| has_port(&text, *port));
+            let found = of_process(up.pid, "net/tcp").map(|text| listener(&text, *port).is_some());
             (found, format!("127.0.0.1:{port}"))
         }
         (_, other) => (Ok(false), format!("{other:?}")),
@@ -85,17 +85,6 @@ fn has_socket(text: &str, path: &str) -> bool {
     })
 }
 
-/// Whether `/proc/net/tcp` has a socket that listens on this port of 127.0.0.1.
-fn has_port(text: &str, port: u16) -> bool {
-    // TCP_LISTEN of the kernel; addresses are in the byte order of the host.
-    const LISTENS: &str = "0A";
-    let address = format!("{:08X}:{port:04X}", u32::from_ne_bytes([127, 0, 0, 1]));
-    text.lines().any(|line| {
-        let fields: Vec<&str> = line.split_whitespace().collect();
-        fields.get(1) == Some(&address.as_str()) && fields.get(3) == Some(&LISTENS)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,9 +101,9 @@ mod tests {
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let tcp = fs_err::read_to_string("/proc/self/net/tcp").unwrap();
-        assert!(has_port(&tcp, port));
+        assert!(super::listener(&tcp, port).is_some());
         // Not by closing it: a child that another test is starting may still hold a copy.
         let closed = tcp.replace(" 0A ", " 07 ");
-        assert!(!has_port(&closed, port));
+        assert!(super::listener(&closed, port).is_none());
     }
 }

@@ -40,6 +40,21 @@ fn a_copy_has_the_same_files_modes_times_and_links() {
     assert_eq!(crate::bytes_below(&to), 100_000 + 9);
 }
 
+/// A server could leave folders that it may still change when they are root's.
+#[test]
+fn nobody_else_can_write_into_a_copy() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    fs::create_dir_all(from.join("base")).unwrap();
+    fs::write(from.join("base/data"), "").unwrap();
+    for open in ["", "base", "base/data"] {
+        fs::set_permissions(from.join(open), PermissionsExt::from_mode(0o777)).unwrap();
+    }
+    copy_tree(&from, &to).unwrap();
+    let modes = ["", "base", "base/data"].map(|name| mode(&to.join(name)));
+    assert_eq!(modes, [0o755; 3]);
+}
+
 #[test]
 fn a_copy_onto_an_existing_folder_is_refused() {
     let folder = tempfile::tempdir().unwrap();

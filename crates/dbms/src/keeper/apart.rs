@@ -4,8 +4,7 @@
 #![allow(unsafe_code, reason = "what a child does between fork and exec has no safe interface")]
 
 use super::message::Spawn;
-use crate::process::child_succeeds;
-use fs_err as fs;
+use crate::{process::child_succeeds, task};
 use std::{ffi::CString, io};
 
 const POSIX_FOLDER: &str = "/dev/shm";
@@ -21,7 +20,7 @@ pub(super) struct Apart {
 impl Apart {
     /// None where this host does not permit it: only root may, and some containers forbid it.
     pub(super) fn permitted() -> Option<Self> {
-        let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
+        let mounts = task::text("/proc/self/mounts");
         let apart = Self { options: CString::new(options_in(&mounts)).ok()? };
         child_succeeds(|| apart.enter().is_ok()).then_some(apart)
     }
@@ -50,7 +49,8 @@ impl Apart {
 /// Whether files that a process names lie in the host's `/dev/shm`, which it could not see apart.
 pub(super) fn hides_files_of(spawn: &Spawn) -> bool {
     let values = spawn.environment.iter().map(|(_, value)| value);
-    spawn.words.iter().chain(values).any(|text| text.contains("/dev/shm/"))
+    let mut texts = spawn.words.iter().chain(values);
+    spawn.names_shared || texts.any(|text| text.contains("/dev/shm/"))
 }
 
 /// Options for another `/dev/shm` like the one in the text of `/proc/self/mounts`.
@@ -72,6 +72,7 @@ fn options_in(mounts: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fs_err as fs;
     use std::{os::unix::process::CommandExt, path::Path, process::Command};
 
     #[test]
@@ -87,17 +88,18 @@ mod tests {
 
     #[test]
     fn files_in_shared_memory_are_not_hidden() {
-        let check = |words: &[&str], value: &str, expected| {
+        let check = |words: &[&str], value: &str, [names_shared, expected]: [bool; 2]| {
             let words = words.iter().map(|word| (*word).to_owned()).collect();
             let environment = vec![("LD_PRELOAD".to_owned(), value.to_owned())];
-            let (input, log) = (None, "/log".into());
-            let spawn = Spawn { words, environment, user: None, input, log, memory: None };
+            let (input, log, memory) = (None, "/log".into(), None);
+            let spawn = Spawn { words, environment, user: None, input, log, memory, names_shared };
             assert_eq!(hides_files_of(&spawn), expected, "{spawn:?}");
         };
-        check(&["/b/postgres", "-D", "/data"], "", false);
-        check(&["/b/postgres", "-D", "/dev/shm/data"], "", true);
-        check(&["/b/mysqld", "--defaults-file=/dev/shm/conf"], "", true);
-        check(&["/b/mysqld"], "/dev/shm/lib.so", true);
+        check(&["/b/postgres", "-D", "/data"], "", [false, false]);
+        check(&["/b/postgres", "-D", "/dev/shm/data"], "", [false, true]);
+        check(&["/b/mysqld", "--defaults-file=/dev/shm/conf"], "", [false, true]);
+        check(&["/b/mysqld"], "/dev/shm/lib.so", [false, true]);
+        check(&["/b/mysqld"], "", [true, true]);
     }
 
     #[test]

@@ -60,6 +60,8 @@ pub(crate) struct Spawn {
     pub(crate) log: PathBuf,
     /// Memory that it may have, with its share of the page cache, bytes; all if absent.
     pub(crate) memory: Option<u64>,
+    /// Whether its settings name files in the host's `/dev/shm`.
+    pub(crate) names_shared: bool,
 }
 
 /// What the keeper answers.

@@ -234,9 +234,13 @@ impl House {
     /// look and the end.
     fn kill(&mut self, pid: u32) {
         let group = self.groups.get(&pid).cloned();
-        let freezer = group.clone().map_or(Freezer::Signals(pid), Freezer::Group);
-        // What does not stop in time is killed all the same.
-        let _ = freezer.freeze_within(HOLD_LIMIT);
+        let is_alive = self.children.get(&pid).is_some_and(Option::is_none);
+        // Without a group, another process may have the number of one that has ended.
+        let signals = is_alive.then(|| Freezer::of_process(pid));
+        if let Some(freezer) = group.clone().map(Freezer::Group).or(signals) {
+            // What does not stop in time is killed all the same.
+            let _ = freezer.freeze_within(HOLD_LIMIT);
+        }
         let start = Instant::now();
         loop {
             let left = self.members(pid);

@@ -55,6 +55,21 @@ fn revisions_are_listed_built_once_and_failures_kept() {
 }
 
 #[test]
+fn what_was_built_can_be_read_and_not_changed_whatever_the_umask() {
+    let Some((_lab, mut source, places)) = lab(&["a", "b"]) else { return };
+    let revisions = source.revisions("HEAD~1", "HEAD").unwrap();
+    for mask in ["077", "000"] {
+        source.command =
+            format!("umask {mask}; mkdir \"$PREFIX\"/bin; cat file > \"$PREFIX\"/bin/file");
+        let built = source.build(&revisions[1], &places, &|| false).unwrap();
+        let Built::Done(out) = built else { panic!() };
+        let modes = ["", "bin", "bin/file"]
+            .map(|name| fs::metadata(out.join(name)).unwrap().mode() & 0o777);
+        assert_eq!(modes, [0o755, 0o755, 0o644], "{mask}");
+    }
+}
+
+#[test]
 fn a_good_end_on_another_branch_is_refused_and_a_merge_is_one_revision() {
     let Some((_lab, source, _places)) = lab(&["a", "b", "c"]) else { return };
     let at = |words: &[&str]| git(&source.repository, words);

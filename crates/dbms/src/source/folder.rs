@@ -26,8 +26,17 @@ fn check(tree: &Tree) -> Result<()> {
     }
 }
 
-fn identify(tree: &Tree, _: &Places) -> Result<Identity> {
+fn identify(tree: &Tree, places: &Places) -> Result<Identity> {
     check(tree)?;
+    // A copy of it would hold itself.
+    if places.root.starts_with(fs::canonicalize(&tree.at)?) {
+        let cache = places.root.display();
+        let reason = format!(
+            "holds `{cache}`, where builds lie; name another cache by `XDG_CACHE_HOME`, or a \
+             folder of the tree alone"
+        );
+        return Err(refused(tree, reason));
+    }
     Ok(Identity { hash: hash(Path::new(&tree.at))?, revision: String::new() })
 }
 

@@ -127,6 +127,9 @@ fn a_socket_is_known_behind_links() {
          0000000000000000: 00000002 00000000 00010000 0001 01  9 {name}\n"
     );
     fake.write("net/unix", &text);
+    // Anybody may have a socket whose name is no text.
+    let other = b"0000000000000000: 00000002 00000000 00010000 0001 01  7 @\xff\n";
+    fs::write(fake.root().join("net/unix"), [text.as_bytes(), &other[..]].concat()).unwrap();
     process(&fake, 70, 1, "postgres", 9);
     process(&fake, 90, 1, "postgres", 5);
     let programs = vec!["postgres".to_owned()];

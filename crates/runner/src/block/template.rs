@@ -69,7 +69,9 @@ pub(crate) fn prepare(run: &mut Run<'_>, load: u32, subjects: &[usize]) -> Resul
         run.step(&what.replace("{}", &about.label));
         files::remove_folder(&folder)?;
         let settings = tried(run, subject, load).map_err(|error| error.of_subject(&about.label))?;
-        started.push(Started { subject: about, settings });
+        let installed = run.installed[subject].as_ref();
+        let version = installed.map_or(String::new(), |installed| installed.version.clone());
+        started.push(Started { subject: about, version, settings });
         if about.build.attach.is_none() {
             run.prepared.insert((subject, load));
         }

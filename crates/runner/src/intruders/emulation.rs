@@ -10,6 +10,7 @@
 use super::{Amount, Found, Intruder, Sought, Warming};
 use crate::{
     Error,
+    host::files,
     instruments::{Artefact, Findings, Opened, work_done},
     ledger::Activity,
     run::{Counts, Run},
@@ -213,6 +214,8 @@ fn prepared(
     let emulator = run.emulator.as_ref();
     let emulator = emulator.ok_or_else(|| Error::Driver("there is no emulator".to_owned()))?;
     let folder = run.place.folder_for_data("emulator")?.join(label);
+    // What an earlier server wrote into its part may be links.
+    files::remove_folder(&folder)?;
     let prepare = |part: &str, name: &str| -> Result<Vec<String>, Error> {
         let folder = folder.join(part);
         fs::create_dir_all(&folder)?;

@@ -68,13 +68,14 @@ pub(crate) fn template_path(run: &Run<'_>, subject: usize, load: u32) -> PathBuf
     run.place.data().join(format!("load-{load}")).join(folder_name(run, subject))
 }
 
-fn folder_name(run: &Run<'_>, subject: usize) -> String {
+/// A name for the folders of a subject, another one for each.
+pub(super) fn folder_name(run: &Run<'_>, subject: usize) -> String {
     let label = &run.subject(subject).label;
     format!("{subject}-{}", plain(label))
 }
 
 /// A label as a part of a file name: labels may hold what file names may not.
-pub(crate) fn plain(label: &str) -> String {
+fn plain(label: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     label.chars().map(plain).collect()
 }

@@ -105,7 +105,7 @@ impl Waiting {
         // What the wrapper needs is not the server's.
         build.memory = None;
         let product = dbms::find(&build.server)?;
-        let label = format!("{}.{}", data::plain(&about.label), name.replace(' ', "-"));
+        let label = format!("{}.{}", data::folder_name(run, subject), name.replace(' ', "-"));
         let settings = product.settings_under_emulation(&config);
         let mut wrapper = Wrapper { settings, ..Wrapper::default() };
         complete(run, subject, &label, &mut wrapper)?;

@@ -116,6 +116,14 @@ fn a_copy_of_a_folder_has_no_history_and_keeps_links() {
     assert!(fs::symlink_metadata(copy.join("link")).unwrap().is_symlink());
 }
 
+#[test]
+fn a_folder_that_holds_the_cache_is_refused() {
+    let bench = bench();
+    fs::write(bench.root.path().join("a.c"), "int a;").unwrap();
+    let refused = bench.unpacked(&tree("path", bench.root.path(), "")).unwrap_err().to_string();
+    assert!(refused.contains("where builds lie; name another cache"), "{refused}");
+}
+
 /// Runs git in a repository, with an author of its own.
 fn git(folder: &Path, words: &[&str]) -> String {
     let own = ["-c", "user.name=a", "-c", "user.email=a@example.invalid"];
