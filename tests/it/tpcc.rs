@@ -115,7 +115,8 @@ fn foreign_keys_are_there_and_the_transactions_meet_them() {
     let schema = include_str!("../../catalog/schemas/tpcc.toml");
     lab.write("catalog/schemas/tpcc.toml", &format!("{schema}\n{keys}"));
     let text = experiment("build = [\"mysql@9\", \"postgres@18\"]\nclients = [8]\n");
-    let text = text.replace("warehouses = 2, home = 2", "warehouses = 1, home = 2, foreign_keys = 1");
+    let text =
+        text.replace("warehouses = 2, home = 2", "warehouses = 1, home = 2, foreign_keys = 1");
     lab.write("keys.toml", &text);
     let run = ["run", "keys.toml", "--catalog", "catalog", "--counts", "none"];
     lab.succeed(&run);

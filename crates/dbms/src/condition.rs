@@ -187,9 +187,7 @@ pub fn unasked(
     one: &Started<'_>,
     other: &Started<'_>,
 ) -> Vec<Unasked> {
-    let is_asked = |condition: &&Condition| {
-        condition.wanted_by(one) != condition.wanted_by(other)
-    };
+    let is_asked = |condition: &&Condition| condition.wanted_by(one) != condition.wanted_by(other);
     let conditions = conditions.iter().filter(|condition| !is_asked(condition));
     conditions.filter_map(|condition| condition.differs(one, other)).collect()
 }

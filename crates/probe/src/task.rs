@@ -46,9 +46,8 @@ pub(crate) fn kernel_threads_at(proc_root: &Path) -> Vec<u32> {
     let name = task_folder(proc_root, KERNEL_THREADS, KERNEL_THREADS).join("comm");
     match fs_err::read_to_string(name) {
         Ok(name) if name.trim_end() == "kthreadd" => {
-            children(proc_root, KERNEL_THREADS, KERNEL_THREADS).unwrap_or_else(|| {
-                by_parent(proc_root).remove(&KERNEL_THREADS).unwrap_or_default()
-            })
+            children(proc_root, KERNEL_THREADS, KERNEL_THREADS)
+                .unwrap_or_else(|| by_parent(proc_root).remove(&KERNEL_THREADS).unwrap_or_default())
         }
         _ => Vec::new(),
     }
