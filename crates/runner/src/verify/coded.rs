@@ -2,7 +2,7 @@
 //! held against, so it is the tables that are checked, and the index where all use the same.
 
 use super::{Case, Form, VerifiedPhase, facts, plans, shown, trace};
-use crate::{Error, server::Instance};
+use crate::{Error, server::Instance, trial};
 use model::{
     coded,
     drive::{Assignment, TracedStatement},
@@ -31,11 +31,9 @@ pub(super) fn check(
             Err(reason) => found.discrepancies.push(case.discrepancy(None, reason)),
         }
         for condition in &case.schema().checks {
-            let rows = instance.driver.query(&condition.sql)?;
-            let first = rows.into_iter().flatten().flatten().next();
-            let violations = first.and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0);
-            if violations > 0 {
-                let many = counted(violations, "violation");
+            let violations = trial::number(instance, &condition.sql)?;
+            if violations != 0 {
+                let many = counted(violations.unsigned_abs(), "violation");
                 let text = format!("{} ({many})", condition.name);
                 found.discrepancies.push(case.discrepancy(Some(Check::Effect), text));
             }
