@@ -46,6 +46,8 @@ pub enum Command {
     SoFar(Observation),
     /// Ends it, and tells what it found.
     End(Observation),
+    /// Closes all observations.
+    Close,
 }
 
 /// What the agent answers.
@@ -56,7 +58,7 @@ pub enum Reply {
     Found(ServerProcess),
     /// To [`Command::Tasks`] and [`Command::TasksAgain`].
     Tasks(Vec<TaskCpu>),
-    /// To [`Command::Ping`], [`Command::Open`] and [`Command::Begin`].
+    /// To [`Command::Ping`], [`Command::Open`], [`Command::Begin`] and [`Command::Close`].
     Done,
     /// To [`Command::SoFar`] and [`Command::End`].
     Observed {
@@ -138,6 +140,7 @@ mod tests {
             Command::TasksAgain(vec![task.clone()]),
             Command::Open { observation: Observation::Window, foreground: vec![7] },
             Command::End(Observation::Series),
+            Command::Close,
         ] {
             let line = serde_json::to_string(&command).unwrap();
             assert!(!line.contains('\n'), "{line}");

@@ -80,6 +80,7 @@ impl Agent {
                 self.open.insert(observation, observer(observation, &self.target)?);
             }
             Command::Begin(observation) => self.opened(observation)?.begin()?,
+            Command::Close => self.open.clear(),
             Command::SoFar(observation) => {
                 return Ok(observed(self.opened(observation)?.so_far()?));
             }
@@ -136,18 +137,22 @@ mod tests {
             Command::Open { observation: window, foreground: Vec::new() },
             Command::Begin(window),
             Command::End(window),
+            Command::Close,
+            Command::Begin(window),
             Command::Ping,
             find(1),
         ]);
         assert_eq!(greeting.dbdyno, VERSION);
-        let [found, tasks, early, opened, begun, ended, pong, nobody] = &replies[..] else {
+        let [found, tasks, early, opened, begun, ended, closed, late, pong, nobody] = &replies[..]
+        else {
             panic!("{replies:?}");
         };
         let Reply::Found(process) = found else { panic!("{found:?}") };
         assert_eq!(process.pid, Some(std::process::id()));
         assert!(matches!(tasks, Reply::Tasks(tasks) if !tasks.is_empty()), "{tasks:?}");
         assert!(matches!(early, Reply::Failed { .. }), "{early:?}");
-        assert_eq!([opened, begun, pong], [&Reply::Done; 3]);
+        assert!(matches!(late, Reply::Failed { .. }), "{late:?}");
+        assert_eq!([opened, begun, closed, pong], [&Reply::Done; 4]);
         let Reply::Observed { found, .. } = ended else { panic!("{ended:?}") };
         let is_cpu = |one: &model::reading::Reading| one.counter == "host_cpu_ns";
         assert!(found.readings.iter().any(is_cpu), "{found:?}");

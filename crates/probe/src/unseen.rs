@@ -60,10 +60,12 @@ impl Unseen {
             let grown = kept_ns.saturating_sub(before);
             self.total_ns += grown.saturating_sub(ended);
         }
-        for (pid, used) in used.iter().filter(|(pid, _)| whole.contains(*pid)) {
+        let is_first = self.kept_ns.is_none();
+        // Of one that becomes whole later, what was before the first look does not count either.
+        for (pid, used) in used.iter().filter(|(pid, _)| is_first || whole.contains(*pid)) {
             let unseen_ns = used.by_itself_ns.saturating_sub(seen_ns(*pid));
             // Of a process that is new, all is since the first look.
-            let before_ns = if self.kept_ns.is_none() { unseen_ns } else { 0 };
+            let before_ns = if is_first { unseen_ns } else { 0 };
             let known = self.threads.entry(*pid);
             let known = known.or_insert(Threads { before_ns, ..Threads::default() });
             let grown = unseen_ns.saturating_sub(known.before_ns);
@@ -125,6 +127,21 @@ mod tests {
         assert_eq!(look(&[10], 18 * tick), 7 * tick, "process 11 ended, most of it was seen");
         assert_eq!(look(&[10], 0), 7 * tick);
         assert_eq!(look(&[], 0), 7 * tick, "the server is gone");
+    }
+
+    #[test]
+    fn a_process_that_gets_a_background_later_has_no_more_before_the_first_look() {
+        let fake = FakeProc::new();
+        let mut unseen = Unseen::new(fake.root());
+        let mut look = |used: u64, seen: u64, whole: &[u32]| {
+            let stat = format!("10 (x) S 1 1 1 0 -1 0 1 7 1 8 {used} 0 0 0 20 0\n");
+            fake.write("10/stat", &stat);
+            let (living, whole) = (BTreeSet::from([10]), whole.iter().copied().collect());
+            unseen.look(Processes { living, whole }, |_| seen * tick_ns()) / tick_ns()
+        };
+        assert_eq!(look(100, 40, &[]), 0);
+        assert_eq!(look(150, 90, &[10]), 0);
+        assert_eq!(look(180, 100, &[10]), 20);
     }
 
     #[test]

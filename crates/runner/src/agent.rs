@@ -152,6 +152,11 @@ impl Agent {
         self.observed(&Command::End(observation))
     }
 
+    /// Closes all observations.
+    pub(crate) fn close(&self) -> Result<(), Error> {
+        self.done(&Command::Close)
+    }
+
     fn observed(&self, command: &Command) -> Result<Observed, Error> {
         let mut shared = self.shared();
         match shared.ask(command)? {

@@ -145,7 +145,8 @@ fn entries<'a>(
     let mut wanted = false;
     let mut found = Vec::new();
     for line in text.lines().map(str::trim) {
-        if let Some(group) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+        // What follows the bracket, such as a comment, is nobody's.
+        if let Some((group, _)) = line.strip_prefix('[').and_then(|line| line.split_once(']')) {
             wanted = is_wanted(group.trim());
         } else if wanted && !line.is_empty() && !line.starts_with(['#', ';', '!']) {
             let (name, value) = line.split_once('=').unwrap_or((line, ""));

@@ -157,7 +157,8 @@ impl<'a> Grant<'a> {
         let scope = scope.strip_suffix(".*")?;
         let account = rest.split(" IDENTIFIED ").next()?.split(" WITH ").next()?;
         let account = account.split(" REQUIRE ").next()?.trim();
-        let database = scope.trim_matches('`').to_owned();
+        // With ANSI_QUOTES names are in the other quotes.
+        let database = scope.trim_matches(['`', '"']).to_owned();
         Some(Self { rights: rights.split(',').map(str::trim).collect(), database, account })
     }
 
@@ -232,6 +233,7 @@ mod tests {
         check(&[some, "GRANT DROP ON *.* TO `b`@`%`"], None);
         check(&[some, "GRANT DROP ON `dbdyno_bench`.`t` TO `b`@`%`"], Some(lacks));
         check(&[some, r"GRANT DROP ON `dbdyno\_ben`.* TO `b`@`%`"], Some(lacks));
+        check(&[some, r#"GRANT DROP ON "dbdyno\_bench".* TO "b"@"%""#], None);
         let old = "GRANT USAGE ON *.* TO 'b'@'%' IDENTIFIED BY PASSWORD '*AB'";
         let said = own.lacks(&rows(&[&[old]]), "dbdyno_x").unwrap();
         assert!(said.ends_with("TO 'b'@'%'`") && !said.contains("*AB"), "{said}");

@@ -117,6 +117,14 @@ fn option_files_and_services_say_what_the_experiment_does_not() {
 }
 
 #[test]
+fn a_group_ends_where_another_one_begins_whatever_follows_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = "[client] # all of them\nhost=db\nuser=me\n[mysqldump] # at night\nhost=other\n";
+    let known = files::of_options(&written(&folder, "my.cnf", options)).unwrap();
+    assert_eq!((known.host.as_deref(), known.user.as_deref()), (Some("db"), Some("me")));
+}
+
+#[test]
 fn values_of_option_files_are_read_as_by_clients_of_their_servers() {
     let folder = tempfile::tempdir().unwrap();
     let check = |written_value: &str, expected: &str| {

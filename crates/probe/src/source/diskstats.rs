@@ -34,15 +34,32 @@ fn open(target: &Target, _: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
     let text = fs_err::read_to_string(&path)
         .map_err(|_| absent("no `/proc/diskstats` on this host".into()))?;
     let lines = text.lines().filter_map(|line| DiskStat::from_line(line).ok());
-    let device = lines.into_iter().find(|d| mount.is_on(d)).ok_or_else(|| {
+    let devices: Vec<DiskStat> = lines.collect();
+    let device = devices.iter().find(|device| mount.is_on(device)).ok_or_else(|| {
         absent(format!("`{}` at `{}` has no block device", mount.kind, mount.point.display()))
     })?;
-    Ok(Some(Box::new(Open { path, name: device.name, times: [Time::default(); 3] })))
+    let name = device.name.clone();
+    let disk = devices.iter().find(|disk| is_part(&name, &disk.name)).unwrap_or(device);
+    let disk = disk.name.clone();
+    Ok(Some(Box::new(Open { path, name, disk, times: [Time::default(); 3] })))
+}
+
+/// Whether a device is a partition of a disk: the kernel puts a number behind the disk's name, and
+/// a `p` between two numbers.
+fn is_part(device: &str, disk: &str) -> bool {
+    let rest = device.strip_prefix(disk);
+    let number = match disk.ends_with(|last: char| last.is_ascii_digit()) {
+        true => rest.and_then(|rest| rest.strip_prefix('p')),
+        false => rest,
+    };
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
 struct Open {
     path: PathBuf,
     name: String,
+    /// The disk that the device is or is a part of: the kernel counts flushes of whole disks alone.
+    disk: String,
     /// Of reads, of writes, and in which the device was busy.
     times: [Time; 3],
 }
@@ -72,16 +89,19 @@ impl Reader for Open {
         let text = fs_err::read_to_string(&self.path)
             .map_err(|e| Error::Source { path: self.path.clone(), reason: e.to_string() })?;
         // The third word is the name: only one line needs to be parsed.
-        let line = text.lines().find(|l| l.split_ascii_whitespace().nth(2) == Some(&self.name));
-        let Some(device) = line.and_then(|line| DiskStat::from_line(line).ok()) else {
-            return Ok(());
+        let find = |name: &str| {
+            let line = text.lines().find(|l| l.split_ascii_whitespace().nth(2) == Some(name))?;
+            DiskStat::from_line(line).ok()
         };
+        let Some(device) = find(&self.name) else { return Ok(()) };
         let mut push = |name, value| values.push(Scope::Device, name, value);
         push("device_reads", device.reads as f64);
         push("device_read_kib", device.sectors_read as f64 / SECTORS_PER_KIB);
         push("device_writes", device.writes as f64);
         push("device_write_kib", device.sectors_written as f64 / SECTORS_PER_KIB);
-        if let Some(flushes) = device.flushes {
+        // Those of devices on top of others, as of LVM, are never counted, and are not 0.
+        let flushes = find(&self.disk).and_then(|disk| disk.flushes);
+        if let Some(flushes) = flushes.filter(|flushes| *flushes > 0) {
             push("device_flushes", flushes as f64);
         }
         let [reading, writing, busy] = &mut self.times;
@@ -100,7 +120,8 @@ mod tests {
 
     const DISKS: &str = "   7 0 loop0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n \
                          254 0 vda 10 1 200 3 20 2 400 7 0 9 10 1 1 8 2 5 1\n \
-                         254 1 vda1 5 1 100 3 6 2 300 7 0 9 10\n";
+                         254 1 vda1 5 1 100 3 6 2 300 7 0 9 10 0 0 0 0 0 0\n \
+                         253 1 dm-1 5 1 100 3 6 2 300 7 0 9 10 0 0 0 0 0 0\n";
 
     fn open(fake: &FakeProc, folder: &str) -> Result<Box<dyn Reader>, String> {
         let target = Target { data_folder: Path::new(folder).to_path_buf(), ..fake.target() };
@@ -113,17 +134,35 @@ mod tests {
         let fake = FakeProc::new();
         fake.write("diskstats", DISKS).write(
             "self/mountinfo",
-            "20 1 254:0 / / rw - ext4 /dev/vda rw\n21 20 254:1 / /data rw - xfs /dev/vda1 rw\n",
+            "20 1 254:0 / / rw - ext4 /dev/vda rw\n21 20 254:1 / /data rw - xfs /dev/vda1 rw\n\
+             22 20 253:1 / /lvm rw - ext4 /dev/mapper/a-b rw\n",
         );
         let mut values = Values::default();
         open(&fake, "/data/x").unwrap().read(&mut values).unwrap();
         assert_eq!(values.get(Scope::Device, "device_write_kib"), Some(150.0));
-        assert_eq!(values.get(Scope::Device, "device_flushes"), None);
+        assert_eq!(values.get(Scope::Device, "device_flushes"), Some(5.0), "of the whole disk");
+        let mut values = Values::default();
+        open(&fake, "/lvm").unwrap().read(&mut values).unwrap();
+        assert_eq!(values.get(Scope::Device, "device_write_kib"), Some(150.0));
+        assert_eq!(values.get(Scope::Device, "device_flushes"), None, "nobody counts them");
         let mut values = Values::default();
         open(&fake, "/elsewhere").unwrap().read(&mut values).unwrap();
         assert_eq!(values.get(Scope::Device, "device_reads"), Some(10.0));
         assert_eq!(values.get(Scope::Device, "device_read_kib"), Some(100.0));
         assert_eq!(values.get(Scope::Device, "device_flushes"), Some(5.0));
+    }
+
+    #[test]
+    fn a_partition_has_the_name_of_its_disk_and_a_number() {
+        let check = |device: &str, disk: &str, expected: bool| {
+            assert_eq!(is_part(device, disk), expected, "{device} {disk}");
+        };
+        check("sda1", "sda", true);
+        check("nvme0n1p2", "nvme0n1", true);
+        check("sda", "sda", false);
+        check("sdaa1", "sda", false);
+        check("dm-10", "dm-1", false);
+        check("nvme0n1p", "nvme0n1", false);
     }
 
     #[test]

@@ -94,7 +94,9 @@ impl Memory {
         // Kernels before 4.5 do not tell the kinds apart.
         self.anonymous += kib("RssAnon:").or_else(|| kib("VmRSS:")).unwrap_or(0);
         self.file_max = self.file_max.max(kib("RssFile:").unwrap_or(0));
-        self.shared_max = self.shared_max.max(kib("RssShmem:").unwrap_or(0));
+        // The kernel's sum leaves huge pages out, in which servers keep their caches.
+        let shared = ["RssShmem:", "HugetlbPages:"].map(|name| kib(name).unwrap_or(0));
+        self.shared_max = self.shared_max.max(shared.iter().sum());
         self.vsz_max = self.vsz_max.max(kib("VmSize:").unwrap_or(0));
     }
 
@@ -151,6 +153,21 @@ mod tests {
             assert_eq!(values.get(Scope::Server, counter), Some(expected), "{counter}");
         }
         assert_eq!(values.get(Scope::Client, "rss_kib"), Some(9.0));
+    }
+
+    #[test]
+    fn a_cache_in_huge_pages_is_resident_memory() {
+        let fake = FakeProc::new();
+        fake.task(10, 10, "1 0 1").write(
+            "10/status",
+            "VmSize:\t 9000 kB\nRssAnon:\t 100 kB\nRssFile:\t 30 kB\nRssShmem:\t 5 kB\n\
+             HugetlbPages:\t 4096 kB\n",
+        );
+        let mut memory = Memory::default();
+        memory.add(&fake.root().join("10"));
+        let mut values = Values::default();
+        memory.emit(Scope::Server, &mut values);
+        assert_eq!(values.get(Scope::Server, "rss_kib"), Some(4231.0));
     }
 
     #[test]

@@ -14,6 +14,7 @@ use model::{
     plan::{Phase, PhaseKind},
     reading::{Reading, Scope},
     script::Script,
+    subject::Subject,
 };
 use probe::Meter;
 use std::collections::BTreeMap;
@@ -29,7 +30,7 @@ const EMULATED: u64 = 2_000;
 pub(crate) fn costs(run: &mut Run<'_>, found: &mut Calibration) -> Result<(), Error> {
     let mut driver = Driver::spawn(&run.options.exe, run.stop)?;
     run.keeper.adopt(driver.pid())?;
-    let embedded = run.installed.iter().any(Option::is_none);
+    let embedded = embedded(&run.plan.subjects).is_some();
     // A script needs answers.
     let asked = |phase: &&Phase| phase.kind == PhaseKind::Measure && phase.script.lua.is_none();
     for phase in run.plan.phases.iter().filter(asked) {
@@ -67,8 +68,14 @@ fn prepare(run: &Run<'_>, driver: &mut Driver, phase: &Phase) -> Result<Vec<Conn
 /// The dialect whose modes count: the embedded engine's, because its costs are the driver's less
 /// these; without one, the first subject's.
 fn dialect(run: &Run<'_>) -> Result<&'static str, Error> {
-    let subject = run.installed.iter().position(Option::is_none).unwrap_or_default();
+    let subject = embedded(&run.plan.subjects).unwrap_or_default();
     Ok(dbms::find(&run.subject(subject).build.server)?.protocol())
+}
+
+/// The first subject whose engine works in the driver. Servers that are there already have no build
+/// either.
+fn embedded(subjects: &[Subject]) -> Option<usize> {
+    subjects.iter().position(|subject| dbms::is_embedded(&subject.build.server))
 }
 
 /// Sends each statement in the mode that it has in a dialect: the null client has none of its own.
@@ -165,7 +172,13 @@ fn emulated(run: &Run<'_>, phase: &Phase) -> Result<f64, Error> {
 mod tests {
     use super::*;
     use crate::testing::{decimal, op, script};
-    use model::{script::Role, workload::Mode};
+    use model::{
+        Levels,
+        attach::Attach,
+        script::Role,
+        subject::{Build, Config},
+        workload::Mode,
+    };
 
     #[test]
     fn statements_are_sent_as_the_embedded_engine_gets_them() {
@@ -179,6 +192,18 @@ mod tests {
             as_in(&mut script, dialect);
             assert_eq!(script.roles[0].ops[0].statements[0].mode_on("null"), mode);
         }
+    }
+
+    #[test]
+    fn a_server_that_is_there_already_is_no_embedded_engine() {
+        let subject = |server: &str, attach: Option<Box<Attach>>| {
+            let build = Build { attach, ..Build::of(server, "") };
+            let (label, config) = (server.to_owned(), Config::default());
+            Subject { label, build, config, levels: Levels::new() }
+        };
+        let attached = subject("postgres", Some(Box::default()));
+        let all = [attached, subject("mysql", None), subject("sqlite", None)];
+        assert_eq!((embedded(&all), embedded(&all[..2])), (Some(2), None));
     }
 
     #[test]

@@ -62,7 +62,9 @@ impl Observed {
         let before = self.read()?;
         work()?;
         let now = self.read()?;
-        Ok(Spent { cost: now.cost - before.cost, unplaced: now.unplaced - before.unplaced, ..now })
+        // A server can write to its counters, and may be wrong.
+        let cost = now.cost.saturating_sub(before.cost);
+        Ok(Spent { cost, unplaced: now.unplaced.saturating_sub(before.unplaced), ..now })
     }
 
     fn read(&self) -> Result<Spent, Error> {

@@ -318,11 +318,14 @@ impl Opened for Open {
             (now.server.since(&self.before.server), now.driver.since(&self.before.driver));
         let operations = work.succeeded;
         let serving = self.serving(&server, operations);
-        if !serving.is_empty() {
-            let serves = |thread: &&Thread| serving.contains(&thread.task);
+        let serves = |thread: &&Thread| serving.contains(&thread.task);
+        if server.threads.iter().any(|thread| serves(&thread)) {
             found.readings.extend(readings(Scope::Foreground, &server, operations, serves));
             let others = |thread: &&Thread| !serving.contains(&thread.task);
             found.readings.extend(readings(Scope::Background, &server, operations, others));
+        } else if !serving.is_empty() {
+            // There is room for so many threads only, those that have ended included.
+            found.missing = Some("serving tasks are not among those that are counted".to_owned());
         } else if self.server.is_some() {
             found.missing = Some(format!("serving tasks are {}", self.foreground.how));
         }

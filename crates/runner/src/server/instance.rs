@@ -436,6 +436,11 @@ impl Instance {
     /// Ends driver and server; the server shuts down cleanly, so that its folder can serve as a
     /// template.
     pub(crate) fn end(mut self) -> Result<(), Error> {
+        if let Some(agent) = &self.agent {
+            // The next subject may be the same server, whose tasks carry one set of counters only.
+            // An agent that has ended has none.
+            let _ = agent.close();
+        }
         self.thaw()?;
         let _ = self.driver.ask(&Command::Close);
         drop(self.driver);

@@ -2,7 +2,11 @@
 //! what it should has no number, however fast it was.
 
 use super::Trial;
-use crate::{Error, run::Run, server::Seen};
+use crate::{
+    Error,
+    run::Run,
+    server::{Instance, Seen},
+};
 use model::{
     drawn::{Drawn, Expected},
     number::counted,
@@ -49,7 +53,7 @@ impl Trial {
         let committed = match committed {
             None => None,
             Some(committed) => {
-                let found = self.thawed(|trial| number(trial, &committed.sql));
+                let found = self.thawed(|trial| number(&mut trial.instance, &committed.sql));
                 let Some(start) = self.keep_apart(found)? else { return Ok(()) };
                 Some((committed, start))
             }
@@ -91,22 +95,27 @@ fn checks_of(run: &Run<'_>, phase: &Phase) -> Result<Option<Vec<Check>>, Error> 
 }
 
 /// The number that a query gives; NULL is 0.
-fn number(trial: &mut Trial, sql: &str) -> Result<i64, Error> {
-    let rows = trial.instance.driver.query(sql)?;
+pub(crate) fn number(instance: &mut Instance, sql: &str) -> Result<i64, Error> {
+    let rows = instance.driver.query(sql)?;
     let first = rows.first().and_then(|row| row.first().cloned());
     let Some(text) = first.flatten() else { return Ok(0) };
-    let whole = text.trim().split('.').next().and_then(|whole| whole.parse().ok());
-    whole.ok_or_else(|| Error::Sql {
+    whole(text.trim()).ok_or_else(|| Error::Sql {
         message: format!("`{sql}` gives `{text}`, which is no whole number"),
         lost: false,
     })
+}
+
+/// Servers may write a sum with decimals. A part of one is not 0, which would say that all is well.
+fn whole(text: &str) -> Option<i64> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    whole.parse().ok().filter(|_| part.bytes().all(|digit| digit == b'0'))
 }
 
 /// What is wrong, one sentence each.
 fn problems(trial: &mut Trial, audit: &Audit, script: &Script) -> Result<Vec<String>, Error> {
     let mut problems = Vec::new();
     for check in &audit.checks {
-        let violations = number(trial, &check.sql)?;
+        let violations = number(&mut trial.instance, &check.sql)?;
         if violations != 0 {
             let many = counted(violations.unsigned_abs(), "violation");
             problems.push(format!("{} ({many})", check.name));
@@ -116,7 +125,7 @@ fn problems(trial: &mut Trial, audit: &Audit, script: &Script) -> Result<Vec<Str
     problems.extend(seen.drawn.iter().chain(&mix(script, seen)).filter_map(Drawn::unlikely));
     if let Some((committed, start)) = &audit.committed {
         let counted = seen.committed(&committed.op) as i64;
-        let grown = number(trial, &committed.sql)? - start;
+        let grown = number(&mut trial.instance, &committed.sql)? - start;
         if grown != counted {
             problems.push(format!(
                 "`{}` committed {counted} times, and `{}` grew by {grown}",
@@ -172,6 +181,18 @@ mod tests {
     use super::*;
     use crate::testing::{op, script};
     use model::script::{Op, Pauses, Role};
+
+    #[test]
+    fn what_is_no_whole_number_does_not_pass_for_one() {
+        let check = |text: &str, expected: Option<i64>| assert_eq!(whole(text), expected, "{text}");
+        check("0", Some(0));
+        check("-3", Some(-3));
+        check("12.000", Some(12));
+        check("0.5", None);
+        check("-0.01", None);
+        check("1e3", None);
+        check("", None);
+    }
 
     #[test]
     fn a_shifted_mix_is_found() {

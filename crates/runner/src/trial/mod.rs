@@ -4,7 +4,7 @@ mod audit;
 mod header;
 mod recovery;
 
-pub(crate) use audit::Audit;
+pub(crate) use audit::{Audit, number};
 pub(crate) use header::settings;
 
 use crate::{

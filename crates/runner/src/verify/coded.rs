@@ -1,12 +1,11 @@
 //! Transactions that are written in Rust: their statements are not in a file that they could be
 //! held against, so it is the tables that are checked, and the index where all use the same.
 
-use super::{Case, Form, VerifiedPhase, facts, plans, shown, trace};
+use super::{Case, Form, VerifiedPhase, effect, facts, plans, shown, trace};
 use crate::{Error, server::Instance};
 use model::{
     coded,
     drive::{Assignment, TracedStatement},
-    number::counted,
     quoted,
     workload::{Check, Mode},
 };
@@ -30,16 +29,7 @@ pub(super) fn check(
             }
             Err(reason) => found.discrepancies.push(case.discrepancy(None, reason)),
         }
-        for condition in &case.schema().checks {
-            let rows = instance.driver.query(&condition.sql)?;
-            let first = rows.into_iter().flatten().flatten().next();
-            let violations = first.and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0);
-            if violations > 0 {
-                let many = counted(violations, "violation");
-                let text = format!("{} ({many})", condition.name);
-                found.discrepancies.push(case.discrepancy(Some(Check::Effect), text));
-            }
-        }
+        found.discrepancies.extend(effect::conditions(instance, &case)?);
     }
     Ok(())
 }

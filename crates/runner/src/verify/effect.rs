@@ -4,9 +4,11 @@ use super::{Case, Discrepancy};
 use crate::{
     Error,
     server::{Instance, tables},
+    trial,
 };
 use model::{
     drive::TracedStatement,
+    number::counted,
     script::{Effect, Script},
     workload::Check,
 };
@@ -63,4 +65,21 @@ fn growth(case: &Case<'_>, one: &TracedStatement) -> i64 {
         Some(Effect::Delete) => -changed,
         _ => 0,
     }
+}
+
+/// The conditions of the schema that do not hold.
+pub(super) fn conditions(
+    instance: &mut Instance,
+    case: &Case<'_>,
+) -> Result<Vec<Discrepancy>, Error> {
+    let mut found = Vec::new();
+    for condition in &case.schema().checks {
+        let violations = trial::number(instance, &condition.sql)?;
+        if violations != 0 {
+            let many = counted(violations.unsigned_abs(), "violation");
+            let text = format!("{} ({many})", condition.name);
+            found.push(case.discrepancy(Some(Check::Effect), text));
+        }
+    }
+    Ok(found)
 }

@@ -302,6 +302,9 @@ fn examine(instance: &mut Instance, case: &Case<'_>) -> Result<VerifiedPhase, Er
                 more.into_iter().filter(|one| !found_before(notes, one)).collect::<Vec<_>>(),
             );
             notes.extend(effect::check(instance, case, before, &told)?);
+            if case.script().writes() {
+                notes.extend(effect::conditions(instance, case)?);
+            }
             facts(case, &told, &mut found.facts);
         }
         Err(reason) => notes.push(case.discrepancy(None, reason)),

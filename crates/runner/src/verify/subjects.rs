@@ -58,18 +58,19 @@ impl Side {
 }
 
 /// Adds a sentence for each subject that returned or changed another number of rows than the first
-/// one: statements have the same values on all of them, and the tables the same rows. `of_phase` is
-/// one phase on all subjects; `documented` gives the reason of a known difference.
+/// one that did what its workload says: statements have the same values on all of them, and the
+/// tables the same rows. `of_phase` is one phase on all subjects; `documented` gives the reason of
+/// a known difference.
 pub(super) fn compare(
     of_phase: &mut [VerifiedPhase],
     side: Side,
     documented: impl Fn(&VerifiedPhase) -> Option<String>,
 ) {
-    let Some((first, others)) = of_phase.split_first_mut() else { return };
-    let differs = |other: &&mut VerifiedPhase| {
-        let sound = first.discrepancies.is_empty() && other.discrepancies.is_empty();
-        sound && side.rows(other) != side.rows(first)
-    };
+    let is_sound = |phase: &VerifiedPhase| phase.discrepancies.is_empty();
+    let sound = of_phase.iter().position(is_sound).unwrap_or(of_phase.len());
+    let Some((first, others)) = of_phase[sound..].split_first_mut() else { return };
+    let differs =
+        |other: &&mut VerifiedPhase| is_sound(other) && side.rows(other) != side.rows(first);
     for other in others.iter_mut().filter(differs) {
         let text = format!(
             "{verb} {} where `{}` {verb} {} for the same values{}",
@@ -120,5 +121,20 @@ mod tests {
         assert_eq!(found.text, "returned 1 row where `a` returned 5 for the same values");
         assert_eq!(found.documented.as_deref(), Some("known"));
         assert_eq!(phases[3].discrepancies, [failed], "what failed is not compared");
+    }
+
+    #[test]
+    fn subjects_are_compared_where_the_first_one_has_a_failure_of_its_own() {
+        let known = Discrepancy { check: None, text: "x".to_owned(), documented: Some("y".into()) };
+        let mut phases = [phase("one", "a", 1), phase("one", "b", 5), phase("one", "c", 4)];
+        phases[0].discrepancies.push(known.clone());
+        compare(&mut phases, Side::Returned, |_| None);
+        let found: Vec<&str> =
+            phases[2].discrepancies.iter().map(|one| one.text.as_str()).collect();
+        assert_eq!(found, ["returned 4 rows where `b` returned 5 for the same values"]);
+        assert_eq!(phases[0].discrepancies, [known]);
+        let [failed, ..] = &mut phases;
+        compare(std::slice::from_mut(failed), Side::Returned, |_| None);
+        assert_eq!(failed.discrepancies.len(), 1, "nobody to compare with");
     }
 }

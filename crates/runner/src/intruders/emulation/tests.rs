@@ -88,3 +88,18 @@ fn a_task_that_did_not_stand_out_is_known_by_the_requests_that_it_received() {
     open.foreground.tasks = vec![6];
     assert_eq!(open.serving(&counts, 1_000), [6], "it stood out");
 }
+
+#[test]
+fn serving_tasks_that_are_not_counted_have_no_costs() {
+    let folder = tempfile::tempdir().unwrap();
+    let counters = || Counters::create(folder.path()).unwrap();
+    let foreground = Foreground { tasks: vec![6], how: String::new() };
+    let before = Both::default();
+    let server = Some(counters());
+    let mut open = Open { server, driver: counters(), foreground, driving: vec![1], before };
+    let work = StretchReport { succeeded: 10, ..StretchReport::default() };
+    let mut found = Findings::default();
+    open.end(&work, &mut found).unwrap();
+    assert!(found.missing.is_some_and(|why| why.contains("not among those that are counted")));
+    assert!(found.readings.iter().all(|one| one.scope == Scope::Client), "{:?}", found.readings);
+}
