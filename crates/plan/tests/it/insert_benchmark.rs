@@ -4,7 +4,7 @@ use crate::{catalog, shipped};
 use model::{
     plan::{PhaseKind, Plan},
     script::{End, Pairing, Script, Value},
-    workload::{Arrival, Spacing},
+    workload::{Arrival, Mode, Spacing},
 };
 use plan::{Overrides, load_experiment, render};
 use values::generator::{Filler, Uniform};
@@ -161,6 +161,21 @@ fn rows_deletes_and_queries_are_the_published_ones() {
         let op = range.ops().find(|other| other.name == op).unwrap();
         let forced = format!("FORCE INDEX ({{table}}_{index})");
         assert!(op.statements[0].sql_for["mysql"].contains(&forced), "{op:?}");
+    }
+}
+
+#[test]
+fn queries_of_2021_are_text_and_their_prices_are_those_of_rows() {
+    let early = script("ibench-2021-range");
+    let price = Value::Decimal { sum: vec!["customer".into(), "cents".into()], digits: 2 };
+    assert_eq!(generators(&early, "insert")[4], price);
+    for op in ["market", "pdc"] {
+        assert_eq!(generators(&early, op), std::slice::from_ref(&price), "{op}");
+    }
+    for op in early.ops() {
+        for server in ["mysql", "postgres", "sqlite"] {
+            assert_eq!(op.statements[0].mode_on(server), Mode::Text, "{} on {server}", op.name);
+        }
     }
 }
 

@@ -378,6 +378,27 @@ skip_trx = [0, 1]
 }
 
 #[test]
+fn a_row_that_is_replaced_without_a_transaction_may_be_missed_by_other_clients() {
+    let text = r#"
+question = "Which?"
+workloads = ["oltp_read_write"]
+[factors]
+build = ["sqlite"]
+clients = [1]
+skip_trx = [0, 1]
+"#;
+    let least = |text: &str| {
+        let plan = plan_of(text).unwrap();
+        [0, 1].map(|phase: usize| {
+            let op = &plan.phases[phase].script.roles[0].ops[0];
+            op.statements[0].expect.rows.unwrap().low
+        })
+    };
+    assert_eq!(least(text), [1, 1]);
+    assert_eq!(least(&text.replace("[1]", "[8]")), [1, 0]);
+}
+
+#[test]
 fn the_published_oltp_tests_are_settings_of_the_stock_workloads() {
     let plan = shipped("quickstart", &["suite=oltp"]).unwrap();
     let statements = |name: &str| {

@@ -3,7 +3,7 @@
 //! The "server's" work is done by the caller, so the foreground of this protocol is the driver's
 //! thread.
 
-use super::{Database, Refused, Statement};
+use super::{Database, Refused, Statement, Use};
 use crate::wire::{
     Answer, Client, Draft, Failure, Parameter, Row, Session, Sql,
     pieces::{Pieces, TextBuffer},
@@ -146,7 +146,7 @@ impl Client for Sqlite {
 
     fn trivial(&mut self) -> Result<(), Failure> {
         if self.trivial.is_none() {
-            let prepared = self.database.prepare("SELECT 1")?;
+            let prepared = self.database.prepare("SELECT 1", Use::Often)?;
             self.trivial = prepared.map(|(statement, _)| statement);
         }
         match &mut self.trivial {
@@ -167,7 +167,7 @@ impl Sqlite {
             Encoded::Text(_) => {
                 let sql = str::from_utf8(self.text.text())
                     .map_err(|_| Failure::own("a statement is not UTF-8"))?;
-                match self.database.prepare(sql)? {
+                match self.database.prepare(sql, Use::Once)? {
                     Some((mut statement, rest)) => {
                         self.database.refuse_more(rest)?;
                         self.database.run(&mut statement, take)
@@ -180,7 +180,8 @@ impl Sqlite {
 
     fn prepared(&mut self, sql: &Sql) -> Result<Statement, Failure> {
         let text = sql.marked(|_| "?".to_owned());
-        let prepared = self.database.prepare(&text).map_err(|error| error.in_statement(&text))?;
+        let prepared = self.database.prepare(&text, Use::Often);
+        let prepared = prepared.map_err(|error| error.in_statement(&text))?;
         let Some((mut statement, rest)) = prepared else {
             return Err(Failure::own("a statement is empty").in_statement(&text));
         };
@@ -313,6 +314,22 @@ mod tests {
         }
         let Encoded::Prepared(statement) = &client.statements[0] else { panic!("prepared") };
         assert_eq!(statement.prepared_again(), 0);
+    }
+
+    #[test]
+    fn only_a_statement_that_is_kept_is_parsed_in_memory_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut client = connect(&target(folder.path(), None), &[]);
+        let mut taken = |usage: Use| {
+            let before = client.database.taken_at_hand();
+            let prepared = client.database.prepare("SELECT c FROM t WHERE id = 1", usage);
+            prepared.unwrap().unwrap();
+            client.database.taken_at_hand() - before
+        };
+        // The first one reads the schema.
+        taken(Use::Once);
+        assert!(taken(Use::Once) > 0);
+        assert_eq!(taken(Use::Often), 0);
     }
 
     #[test]

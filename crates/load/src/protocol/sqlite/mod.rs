@@ -46,6 +46,14 @@ pub(super) struct Statement {
     connection: Rc<Connection>,
 }
 
+/// How often a statement is executed: the library parses one that it may forget soon in memory that
+/// it has at hand, and would be slower without.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Use {
+    Once,
+    Often,
+}
+
 /// The handle of an open database; closed when the last statement is gone.
 struct Connection {
     api: Api,
@@ -135,9 +143,14 @@ impl Database {
     pub(super) fn prepare<'a>(
         &mut self,
         sql: &'a str,
+        usage: Use,
     ) -> Result<Option<(Statement, &'a str)>, Failure> {
         let length = c_int::try_from(sql.len())
             .map_err(|_| Failure::own("a statement is longer than 2 GiB"))?;
+        let flags = match usage {
+            Use::Once => 0,
+            Use::Often => ffi::SQLITE_PREPARE_PERSISTENT,
+        };
         let start: *const c_char = sql.as_ptr().cast();
         let (mut handle, mut tail) = (api::nothing(), start);
         // SAFETY: pointer and length are those of `sql`; both results are written.
@@ -146,7 +159,7 @@ impl Database {
                 self.connection.handle,
                 start,
                 length,
-                ffi::SQLITE_PREPARE_PERSISTENT,
+                flags,
                 &mut handle,
                 &mut tail,
             )
@@ -170,7 +183,7 @@ impl Database {
     /// Refuses a second statement, of which `rest` is what [`Self::prepare`] left: nobody would
     /// execute it.
     fn refuse_more(&mut self, rest: &str) -> Result<(), Failure> {
-        if rest.trim_ascii().is_empty() || self.prepare(rest)?.is_none() {
+        if rest.trim_ascii().is_empty() || self.prepare(rest, Use::Once)?.is_none() {
             return Ok(());
         }
         Err(Failure::own(
@@ -181,7 +194,7 @@ impl Database {
     /// Executes all statements of `sql` and forgets their rows.
     pub(super) fn execute(&mut self, sql: &str) -> Result<(), Failure> {
         let mut rest = sql;
-        while let Some((mut statement, tail)) = self.prepare(rest)? {
+        while let Some((mut statement, tail)) = self.prepare(rest, Use::Once)? {
             while statement.step().map_err(|Refused| self.error())? {}
             rest = tail;
         }
@@ -237,6 +250,19 @@ impl Database {
     pub(super) fn total_changes(&self) -> i32 {
         // SAFETY: the handle is open.
         unsafe { (self.connection.api.total_changes)(self.connection.handle) }
+    }
+
+    /// How often the bundled library has taken memory that it had at hand.
+    #[cfg(test)]
+    fn taken_at_hand(&self) -> c_int {
+        let (mut now, mut so_far) = (0, 0);
+        let status = ffi::SQLITE_DBSTATUS_LOOKASIDE_HIT;
+        // SAFETY: the handle is open; both results are written.
+        unsafe {
+            let handle = self.connection.handle;
+            ffi::sqlite3_db_status(handle, status, &raw mut now, &raw mut so_far, 0)
+        };
+        so_far
     }
 
     /// Whether a transaction is open.

@@ -1,6 +1,6 @@
 //! The control session of SQLite: the library in this process.
 
-use super::{Database, Refused, Statement};
+use super::{Database, Refused, Statement, Use};
 use crate::wire::{
     Destination, Failure, LoadMethod, RowSink, RowSource, Rows, Session, Split,
     rows::{Collected, TakeRows},
@@ -24,7 +24,7 @@ impl Session for SqliteSession {
         let mut all = Collected::default();
         let mut changed = 0;
         let mut rest = sql;
-        while let Some((mut statement, tail)) = self.database.prepare(rest)? {
+        while let Some((mut statement, tail)) = self.database.prepare(rest, Use::Once)? {
             all.begin();
             for column in 0..statement.columns() {
                 all.column(statement.column_name(column).as_bytes());
@@ -46,7 +46,7 @@ impl Session for SqliteSession {
     fn load(&mut self, into: &Destination<'_>, rows: &mut dyn RowSource) -> Result<u64, Failure> {
         let places = vec!["?"; into.columns.len()].join(", ");
         let sql = format!("INSERT INTO {} ({}) VALUES ({places})", into.table, into.column_list());
-        let Some((statement, _)) = self.database.prepare(&sql)? else {
+        let Some((statement, _)) = self.database.prepare(&sql, Use::Often)? else {
             return Err(Failure::own("a table without a name cannot be loaded"));
         };
         self.database.execute("BEGIN")?;
