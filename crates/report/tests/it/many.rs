@@ -56,6 +56,7 @@ fn many_variants_have_a_heat_map_and_lines_and_few_have_a_forest_plot() {
     assert_eq!(heat.matches("<figcaption>").count(), 2, "the buttons that save it stand there");
     // Each cell has its number, a color of the table's scale, and what it is.
     assert!(heat.contains("<td class=\"w4 py\" title=\"scan, my8008: 0.71\">0.71</td>"), "{heat}");
+    assert!(heat.contains("title=\"scan, my8000: 333 1/s\""), "a base's value has its unit");
     assert!(heat.contains("title=\"x.my8008_rel_o2nofp.z12a_c8r32.pk1\""));
     let versions = section(&page, "versions");
     assert_eq!(versions.matches("data-chart=\"lines\"").count(), 4);
@@ -189,6 +190,15 @@ fn a_page_of_instructions_alone_answers_by_them() {
         assert!(page.contains("above 1.005") && page.contains("0.995 to 1.005"), "{page}");
         assert!(!page.contains("throughput of") && !page.contains("ops_per_second"), "{page}");
     }
+}
+
+/// A page of a metric that no other answer names has that one in its answer.
+#[test]
+fn a_page_of_another_metric_answers_by_it() {
+    let compared = lab::comparison(&[("old", 1.0), ("new", 1.6)], 1, None);
+    let page = render(&report(compared, &["latency_us_p95"]), "html").unwrap();
+    let answer = section(&page, "answer");
+    assert!(answer.contains("compared with <code>old</code>: 1.60x latency p95"), "{answer}");
 }
 
 /// What is open is counted of the metric of the answer.
