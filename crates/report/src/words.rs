@@ -324,6 +324,14 @@ pub(crate) fn joined(things: &[impl ToString], gap: &str) -> String {
     things.iter().map(ToString::to_string).collect::<Vec<_>>().join(gap)
 }
 
+/// What stands behind the name of a cost that is known of the whole host alone.
+pub(crate) fn whose(metric: &str) -> &'static str {
+    match analysis::metric(metric).map(|metric| metric.part) {
+        Some(Part::Host) => " of the host",
+        _ => "",
+    }
+}
+
 /// The unit of a metric behind its title: ` (us/op)`; nothing where it has none.
 pub(crate) fn unit_behind(metric: &Metric) -> String {
     if metric.unit.is_empty() { String::new() } else { format!(" ({})", metric.unit) }

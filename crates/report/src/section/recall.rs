@@ -8,7 +8,7 @@ use crate::{
     number, words,
 };
 use analysis::{AtRecall, Comparison, Fastest, RecallCurve, Verdict};
-use model::{grouped, metric::Part, number::counted};
+use model::{grouped, number::counted};
 
 pub(super) const SECTION: Section = Section { name: "recall", write };
 
@@ -81,12 +81,8 @@ pub(crate) fn table(comparison: &Comparison) -> Option<Table> {
 
 /// The column of CPU time: the server's, or the host's where no more is known.
 fn cpu_column(cpu: &str) -> Column {
-    let metric = analysis::metric(cpu);
-    let title = match metric.map(|metric| metric.part) {
-        Some(Part::Host) => "CPU time of the host",
-        _ => "CPU time",
-    };
-    Column::numbers(title, metric.map_or("", |metric| metric.unit))
+    let unit = analysis::metric(cpu).map_or("", |metric| metric.unit);
+    Column::numbers(format!("CPU time{}", words::whose(cpu)), unit)
 }
 
 /// Whether the same settings are the fastest with both recalls.

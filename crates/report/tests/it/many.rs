@@ -77,6 +77,23 @@ fn what_failed_is_seen_however_narrow_cells_are() {
 }
 
 #[test]
+fn what_is_not_decided_has_no_sign_of_a_change_however_narrow_cells_are() {
+    let names: Vec<String> = (0..45).map(|n| format!("my80{n:02}")).collect();
+    let mut subjects: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 1.0)).collect();
+    subjects[3].1 = 2.0;
+    let shown = |verdict: analysis::Verdict| {
+        let mut many = comparison(&subjects, 1, None);
+        let cells = many.phases.iter_mut().flat_map(|phase| &mut phase.cells);
+        cells.filter(|cell| cell.base.is_some()).for_each(|cell| cell.verdict = verdict);
+        section(&page(many), "heat").to_owned()
+    };
+    let decided = shown(analysis::Verdict::Regression);
+    assert!(decided.contains(">−<span class=\"aside\">0.50</span>"), "{decided}");
+    let open = shown(analysis::Verdict::Inconclusive);
+    assert!(open.contains(">?<span class=\"aside\">0.50</span>"), "{open}");
+}
+
+#[test]
 fn reasons_are_grouped_by_test() {
     let page = page(twelve());
     let why = section(&page, "why");

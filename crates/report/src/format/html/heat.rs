@@ -100,9 +100,11 @@ fn said(value: &Value) -> String {
     }
 }
 
-/// Up, down or the same, where a number has no room.
+/// Up, down or the same, where a number has no room; that nothing is decided, where that is so.
 fn sign(value: &Value) -> &'static str {
+    let verdict = value.verdict.map_or("", words::symbol);
     match value.ratio {
+        Some(_) if words::is_open(verdict) => verdict,
         Some(ratio) if ratio >= cells::STEPS[0] => "+",
         Some(ratio) if ratio <= 1.0 / cells::STEPS[0] => "−",
         _ => "",
