@@ -181,9 +181,7 @@ fn tests(comparison: &Comparison, known: &[Known<'_>]) -> Vec<String> {
 /// The tests that verdicts call changed in this direction: few are named, the largest change first.
 fn changed(cells: &[(&str, &Cell)], wanted: Standing) -> Option<String> {
     let size = |cell: &Cell| cell.ratio.map_or(0.0, |ratio| ratio.ln().abs());
-    let is_wanted = |cell: &Cell| {
-        cell.verdict.is_change() && Standing::of_one(cell) == wanted
-    };
+    let is_wanted = |cell: &Cell| cell.verdict.is_change() && Standing::of_one(cell) == wanted;
     let mut found: Vec<_> = cells.iter().filter(|(_, cell)| is_wanted(cell)).collect();
     found.sort_by(|(_, a), (_, b)| size(b).total_cmp(&size(a)));
     let named = |(phase, cell): &&(&str, &Cell)| {
