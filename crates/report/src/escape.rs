@@ -79,6 +79,7 @@ mod tests {
         // The page's script saves values by the same rule.
         let script = include_str!("assets/script.js");
         assert!(script.contains(r"/^(\s*[=+\-@＝＋－＠]|[\t\r\n])/"));
+        assert!(script.contains("harmless(String(value))"));
         check("", "");
     }
 }

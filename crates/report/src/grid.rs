@@ -4,7 +4,7 @@ mod value;
 
 use crate::words;
 use analysis::{Cell, Comparison, PhaseResult, Verdict};
-use model::{grouped, mark::Mark, metric::Metric};
+use model::{grouped, margins::Margins, mark::Mark, metric::Metric};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Keys of rows and columns that every comparison has; the factors are keys too.
@@ -31,6 +31,8 @@ pub struct Grid {
     pub residue: Vec<String>,
     /// Range and clients of the rows that say nothing else, in words; empty if there are none.
     pub shared: String,
+    /// From which change on the metrics matter.
+    pub margins: Margins,
 }
 
 /// The columns that are compared with one base, and the rows that have any of their values.
@@ -184,6 +186,7 @@ impl Grid {
             row_keys: or(rows, "phase"),
             column_keys: or(columns, "variant"),
             metrics: metrics(comparison),
+            margins: comparison.margins.clone(),
             ..Self::default()
         };
         let buckets = grid.sort_in(comparison);
@@ -266,6 +269,7 @@ impl Grid {
             common: self.common.clone(),
             residue: self.residue.clone(),
             shared: self.shared.clone(),
+            margins: self.margins.clone(),
             ..Self::default()
         }
     }

@@ -108,7 +108,7 @@ fn has_variants(comparison: &Comparison, base: &str) -> bool {
 /// A metric of the answer: its mean, its words, and the tests that compare it, by name.
 struct Known<'a> {
     overall: Overall,
-    what: &'static str,
+    what: String,
     tests: Vec<(&'a str, &'a Cell)>,
 }
 
@@ -121,33 +121,42 @@ impl Known<'_> {
                 let [ratio, low, high] =
                     [self.overall.ratio, self.overall.range.0, self.overall.range.1]
                         .map(number::ratio);
-                let what = self.what;
+                let what = &self.what;
                 format!("{ratio}x {what} in the mean, but {low}x to {high}x in single tests")
             }
-            _ => part(&self.overall, self.what),
+            _ => part(&self.overall, &self.what),
         }
     }
 }
 
-/// The metrics of the answer that a variant has: throughput first, then what it costs.
+/// The metrics of the answer that a variant has: throughput first, then what it costs; before them
+/// that of the answer, where a page is about another one.
 fn known<'a>(comparison: &'a Comparison, subject: &str) -> Vec<Known<'a>> {
     let tests = |metric: &str| {
         let cells = comparison.phases.iter();
         let cells = cells.filter_map(|phase| Some((&*phase.phase, phase.cell(subject, metric)?)));
         cells.filter(|(_, cell)| cell.ratio.is_some()).collect()
     };
-    let one = |(metric, what): &(&'static str, &'static str)| {
+    let one = |metric: &str, what: String| {
         let overall = comparison.overall(subject, metric)?;
         Some(Known { overall, what, tests: tests(metric) })
     };
-    METRICS.iter().filter_map(|row| row.iter().find_map(one)).collect()
+    let lead = comparison.lead();
+    let is_lead = |(metric, _): &(&str, &str)| *metric == lead.name;
+    let is_named = METRICS.iter().any(|row| row.iter().any(is_lead));
+    let own = (!is_named).then(|| one(lead.name, words::noun(lead))).flatten();
+    let named = METRICS.iter().filter_map(|row| {
+        let mut known = row.iter();
+        known.find_map(|(metric, what)| one(metric, (*what).to_owned()))
+    });
+    own.into_iter().chain(named).collect()
 }
 
 /// What single tests show, beside the means: a mean can hide a test that changed, and can show a
 /// change that no test alone shows. Nothing where nothing is judged.
 fn tests(comparison: &Comparison, known: &[Known<'_>]) -> Vec<String> {
     let list = |word: &str, wanted: Standing| {
-        let all = known.iter().filter_map(|one| Some((changed(&one.tests, wanted)?, one.what)));
+        let all = known.iter().filter_map(|one| Some((changed(&one.tests, wanted)?, &*one.what)));
         let all: Vec<_> = all.collect();
         let alike = all.chunk_by(|(tests, _), (other, _)| tests == other).map(|metrics| {
             let names: Vec<&str> = metrics.iter().map(|(_, what)| *what).collect();
@@ -172,10 +181,7 @@ fn tests(comparison: &Comparison, known: &[Known<'_>]) -> Vec<String> {
 /// The tests that verdicts call changed in this direction: few are named, the largest change first.
 fn changed(cells: &[(&str, &Cell)], wanted: Standing) -> Option<String> {
     let size = |cell: &Cell| cell.ratio.map_or(0.0, |ratio| ratio.ln().abs());
-    let is_wanted = |cell: &Cell| {
-        cell.verdict.is_change()
-            && Standing::of(cell.ratio, Some(cell.verdict), cell.metric) == wanted
-    };
+    let is_wanted = |cell: &Cell| cell.verdict.is_change() && Standing::of_one(cell) == wanted;
     let mut found: Vec<_> = cells.iter().filter(|(_, cell)| is_wanted(cell)).collect();
     found.sort_by(|(_, a), (_, b)| size(b).total_cmp(&size(a)));
     let named = |(phase, cell): &&(&str, &Cell)| {

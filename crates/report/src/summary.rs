@@ -111,8 +111,7 @@ pub(crate) fn step_title(phase: &str) -> &str {
 /// Numbers stay numbers, whatever stands out.
 fn cell(shown: &Shown) -> TableCell {
     let plain = match shown.content {
-        Content::Rate(rate) if shown.shade == Shade::Plain => count(rate),
-        Content::Rate(rate) => TableCell::Count(rate.round_ties_even().max(0.0) as u64),
+        Content::Rate(rate) => count(rate),
         Content::Ratio(ratio) => TableCell::Ratio(ratio),
         Content::Judged(effect) => TableCell::judged(effect.ratio, effect.verdict),
         Content::Missed(rate) => return TableCell::Missed(rate),

@@ -195,11 +195,13 @@ impl Basis {
     }
 }
 
-/// Ratios of a metric nearer to 1 than this are called about the same where there is no verdict;
-/// metrics of which no verdict claims anything have the margin of throughput.
-pub(crate) fn margin(metric: &Metric) -> f64 {
-    Margins::default().of(metric).unwrap_or(Quantity::Time.margin())
+/// Ratios of a metric nearer to 1 than this are called about the same where there is no verdict.
+pub(crate) fn margin(margins: &Margins, metric: &Metric) -> f64 {
+    margins.of(metric).unwrap_or(UNCLAIMED)
 }
+
+/// The margin of metrics of which no verdict claims anything.
+const UNCLAIMED: f64 = Quantity::Time.margin();
 
 /// How a cell stands to its base.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -233,12 +235,23 @@ impl Standing {
         let Some(cell) = cell else { return Self::Nothing };
         match cell.ratio {
             Some(_) if basis == Basis::Verdicts && !cell.verdict.is_assessed() => Self::Undecided,
-            ratio => Self::of(ratio, Some(cell.verdict), cell.metric),
+            _ => Self::of_one(cell),
         }
     }
 
+    /// Of a cell by itself, whatever is known of others.
+    pub(crate) fn of_one(cell: &Cell) -> Self {
+        let margin = cell.margin.unwrap_or(UNCLAIMED);
+        Self::of(cell.ratio, Some(cell.verdict), cell.metric, margin)
+    }
+
     /// By the verdict where there is one, else by the ratio and the metric's margin.
-    pub(crate) fn of(ratio: Option<f64>, verdict: Option<Verdict>, metric: &Metric) -> Self {
+    pub(crate) fn of(
+        ratio: Option<f64>,
+        verdict: Option<Verdict>,
+        metric: &Metric,
+        margin: f64,
+    ) -> Self {
         match verdict {
             Some(Verdict::Worse) => return Self::Worse,
             Some(verdict) if verdict.is_worse() => return Self::Worse,
@@ -252,7 +265,6 @@ impl Standing {
             return Self::Undecided;
         }
         let gain = if metric.better == Better::Lower { 1.0 / ratio } else { ratio };
-        let margin = margin(metric);
         match gain {
             _ if metric.better == Better::Neither => Self::Same,
             gain if gain > margin => Self::Better,
@@ -312,6 +324,19 @@ pub(crate) fn joined(things: &[impl ToString], gap: &str) -> String {
     things.iter().map(ToString::to_string).collect::<Vec<_>>().join(gap)
 }
 
+/// What stands behind the name of a cost that is known of the whole host alone.
+pub(crate) fn whose(metric: &str) -> &'static str {
+    match analysis::metric(metric).map(|metric| metric.part) {
+        Some(Part::Host) => " of the host",
+        _ => "",
+    }
+}
+
+/// The unit of a metric behind its title: ` (us/op)`; nothing where it has none.
+pub(crate) fn unit_behind(metric: &Metric) -> String {
+    if metric.unit.is_empty() { String::new() } else { format!(" ({})", metric.unit) }
+}
+
 /// A text of several lines as one.
 pub(crate) fn one_line(text: &str) -> String {
     joined(&text.split_whitespace().collect::<Vec<_>>(), " ")
@@ -362,7 +387,8 @@ mod tests {
     fn a_verdict_stands_above_a_ratio() {
         let check = |ratio: Option<f64>, verdict: Verdict, name: &str, expected: Standing| {
             let metric = analysis::metric(name).unwrap();
-            let found = Standing::of(ratio, Some(verdict), metric);
+            let margin = margin(&Margins::default(), metric);
+            let found = Standing::of(ratio, Some(verdict), metric, margin);
             assert_eq!(found, expected, "{ratio:?} {verdict:?}");
         };
         let (higher, lower) = (THROUGHPUT, "latency_us_p95");
@@ -379,6 +405,15 @@ mod tests {
         check(Some(5.0), Verdict::Unassessed, "rows_per_op", Standing::Same);
         check(None, Verdict::Invalid, higher, Standing::Nothing);
         check(Some(0.5), Verdict::Invalid, higher, Standing::Undecided);
+    }
+
+    #[test]
+    fn a_metric_without_a_unit_has_no_brackets() {
+        let check = |name: &str, expected: &str| {
+            assert_eq!(unit_behind(analysis::metric(name).unwrap()), expected);
+        };
+        check("server_cpu_us_per_op", " (us/op)");
+        check("write_amplification", "");
     }
 
     #[test]

@@ -165,6 +165,10 @@ const save = (blob, name) => {
     td.dataset.order = String((absolute || kind === "base" ? cell[VALUE] : cell[RATIO]) ?? "");
   };
 
+  // What a head says beside its unit.
+  const named = (head) =>
+    [...head.childNodes].filter((node) => !(node.classList && node.classList.contains("unit")));
+
   // A button in a head, which turns through ascending, descending and the order of the page.
   const NEXT = { "": "ascending", ascending: "descending", descending: "" };
   const buttons = (heads, sorted, sort) => heads.forEach((head, column) => {
@@ -175,7 +179,7 @@ const save = (blob, name) => {
     if (!head.querySelector(".name")) {
       const name = document.createElement("span");
       name.className = "name";
-      name.append(...[...head.childNodes].filter((node) => !(node.classList && node.classList.contains("unit"))));
+      name.append(...named(head));
       head.prepend(name);
     }
     button.append(...head.childNodes);
@@ -219,7 +223,6 @@ const save = (blob, name) => {
     const rows = [...table.querySelectorAll("tr[data-row]")];
     const homes = rows.map((row) => row.parentElement);
     const field = (name) => form.elements[name];
-    const original = heads.slice(1).map((head) => head.querySelector(".unit").textContent);
     const firstMetric = table.dataset.metric;
     const sorted = { column: -1, direction: "" };
     field("metric").value = firstMetric;
@@ -363,7 +366,8 @@ const save = (blob, name) => {
     const names = [...new Set([...article.querySelectorAll("th[data-variant]")].map((th) => th.dataset.variant))];
     const header = article.querySelector("header");
     if (!header || names.length < 3) return;
-    const nameOf = (th) => th.dataset.variant ?? (th.querySelector(".name") ?? th).textContent;
+    const nameOf = (th) => th.dataset.variant ?? th.querySelector(".name")?.textContent
+      ?? named(th).map((node) => node.textContent).join("");
     const columns = [];
     for (const table of article.querySelectorAll("table")) {
       const heads = table.tHead ? [...table.tHead.rows[table.tHead.rows.length - 1].cells] : [];
@@ -438,7 +442,7 @@ const save = (blob, name) => {
   }
 
   const quoted = (value) => {
-    let text = value === null || value === undefined ? "" : String(value);
+    let text = value === null || value === undefined ? "" : harmless(String(value));
     // A cell that a spreadsheet would take for a formula gets an apostrophe in front.
     if (typeof value === "string" && /^(\s*[=+\-@＝＋－＠]|[\t\r\n])/.test(text)) text = "'" + text;
     return /[",;\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

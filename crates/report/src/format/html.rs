@@ -201,11 +201,13 @@ fn foot() -> Markup {
             p {
                 "A ratio is a value divided by the base's. Operations per second above 1 and "
                 "costs below 1 are blue, the opposite is orange, ratios within 2 % of 1 are "
-                "not colored. ▼ regression, ▲ improvement, ▾ worse and ▴ better by an open size, "
+                "not colored. In the published colors, gains from 1.06 on are blue, and up to "
+                "0.94 yellow. "
+                "▼ regression, ▲ improvement, ▾ worse and ▴ better by an open size, "
                 "≈ small change, = equivalent, "
                 "△ more instructions per operation, ? inconclusive, ! not judged, because the host "
                 "was disturbed, ° measured once, so without a verdict; no symbol: not assessed. "
-                "Hatched: failed or missed, without a number."
+                "Hatched: failed, missed or without a ratio. ✕: no ratio; the table says why."
             }
             p {
                 "Made by dbdyno " (env!("CARGO_PKG_VERSION")) ". "

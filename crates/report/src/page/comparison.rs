@@ -93,7 +93,7 @@ fn document(report: &Report) -> Document {
         let short = Names::of(&comparison.subjects, &report.view.aliases);
         let comparison = &*short.comparison(comparison);
         let labels = labels(comparison, report.screen.columns);
-        let metrics = shown(comparison, &report.metrics);
+        let metrics = printed(comparison, &report.metrics);
         let screen = FirstScreen { comparison, details, names: &short, labels: &labels };
         screen.write(&metrics, &mut document);
         short.legend().into_iter().for_each(|said| document.paragraph(said));
@@ -245,6 +245,18 @@ fn shown(comparison: &Comparison, asked: &[&'static Metric]) -> Vec<&'static Met
         [] => usual(comparison),
         asked => asked.to_vec(),
     }
+}
+
+/// The same with those that are shown beside them.
+fn printed(comparison: &Comparison, asked: &[&'static Metric]) -> Vec<&'static Metric> {
+    let mut metrics = shown(comparison, asked);
+    if asked.is_empty() && !are_too_many(comparison) {
+        let is_there = |own: &str| comparison.phases.iter().any(|phase| has(phase, own));
+        let beside = BESIDE.iter().filter(|(_, own, _)| is_there(own));
+        let beside = beside.flat_map(|(_, _, metrics)| *metrics);
+        metrics.extend(beside.filter_map(|name| analysis::metric(name)));
+    }
+    metrics
 }
 
 fn cost_lines(comparison: &Comparison) -> usize {

@@ -184,7 +184,7 @@ fn interval_cell(comparison: &Comparison, phases: &[&PhaseResult], subject: &str
 fn counts(comparison: &Comparison, compared: &[&str], document: &mut Document) {
     let basis = Basis::of(comparison);
     let lead = comparison.lead();
-    let margin = words::margin(lead);
+    let margin = words::margin(&comparison.margins, lead);
     let [worse, better] = words::worse_and_better(lead);
     let digits = if margin < 1.01 { 3 } else { 2 };
     let [low, high] = [1.0 / margin, margin].map(|bound| format!("{bound:.digits$}"));

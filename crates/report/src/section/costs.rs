@@ -113,7 +113,8 @@ fn side_by_side(inputs: &Inputs<'_>, metrics: &[usize], document: &mut Document)
     });
     for metric in metrics.iter().filter(|metric| chosen.contains(metric)) {
         let own = grid.metrics[*metric];
-        let title = format!("{} ({}): {}", words::long_title(own), own.unit, own.help);
+        let (title, unit) = (words::long_title(own), words::unit_behind(own));
+        let title = format!("{title}{unit}: {}", own.help);
         // Variants with a base of their own may lack what others have.
         let known = |own: &&Grid| own.values[*metric].iter().flatten().any(Value::is_known);
         let tables = grids.iter().filter(known);

@@ -28,7 +28,10 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
     let what = words::capitalized(&words::noun(inputs.lead));
     document.paragraph(match inputs.lead.better {
         Better::Neither => format!("{what} relative to the base."),
-        _ => format!("{what} relative to the base: blue is {better}, orange is {worse}."),
+        _ => format!(
+            "{what} relative to the base: blue is {better}, orange, or yellow in the published \
+             colors, is {worse}."
+        ),
     });
     for part in parts {
         if !part.base.is_empty() {

@@ -56,7 +56,7 @@ pub(crate) fn table(comparison: &Comparison) -> Option<Table> {
         Column::numbers("rate", "1/s"),
         Column::numbers("relative", ""),
         Column::numbers("interval", ""),
-        Column::numbers("CPU time", "us/op"),
+        cpu_column(cpu),
     ];
     let several = reached.iter().any(|one| one.clients != first.clients);
     let mut rows = Vec::new();
@@ -67,10 +67,22 @@ pub(crate) fn table(comparison: &Comparison) -> Option<Table> {
             false => String::new(),
         };
         let least: Vec<String> = same.iter().map(|one| format!("{:.3}", one.least)).collect();
-        rows.push(Row::Section(format!("recall of {} or more{users}", least.join(", "))));
-        rows.extend(shown(one, at_most).into_iter().map(|fastest| row(fastest, cpu)));
+        let shown = shown(one, at_most);
+        let found = one.rows.iter().filter(|row| row.found.is_some()).count();
+        let part = match shown.len() < found {
+            true => format!(": the fastest {} of {found}", shown.len()),
+            false => String::new(),
+        };
+        rows.push(Row::Section(format!("recall of {} or more{users}{part}", least.join(", "))));
+        rows.extend(shown.into_iter().map(|fastest| row(fastest, cpu)));
     }
     Some(Table { columns, rows })
+}
+
+/// The column of CPU time: the server's, or the host's where no more is known.
+fn cpu_column(cpu: &str) -> Column {
+    let unit = analysis::metric(cpu).map_or("", |metric| metric.unit);
+    Column::numbers(format!("CPU time{}", words::whose(cpu)), unit)
 }
 
 /// Whether the same settings are the fastest with both recalls.

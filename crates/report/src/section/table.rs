@@ -37,10 +37,10 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
         document.items.push(Item::Grid(Box::new(grid.clone()), part.clone()));
         // On paper and without script the table above has ratios alone.
         if let Some(rate) = grid.metric(inputs.lead.name) {
-            let unit = grid.metrics[rate].unit;
             let title = format!(
-                "{} of all variants as absolute values ({unit})",
-                words::capitalized(&words::noun(inputs.lead))
+                "{} of all variants as absolute values{}",
+                words::capitalized(&words::noun(inputs.lead)),
+                words::unit_behind(grid.metrics[rate])
             );
             let own = costs::one_metric(&grid.part(part), rate, Say::Values);
             document.fold(title, vec![Item::Sortable(own)]);

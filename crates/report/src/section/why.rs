@@ -292,9 +292,9 @@ fn identity(phase: &PhaseResult, diagnosis: &Diagnosis) -> Vec<Row> {
         Some((cell.base_value?, cell.value?))
     };
     let clients = f64::from(phase.clients);
-    let Some((base, value)) = pair(words::THROUGHPUT).filter(|(a, b)| *a > 0.0 && *b > 0.0) else {
-        return Vec::new();
-    };
+    // Of an unknown number of clients nobody knows the time of one.
+    let rates = pair(words::THROUGHPUT).filter(|(a, b)| clients > 0.0 && *a > 0.0 && *b > 0.0);
+    let Some((base, value)) = rates else { return Vec::new() };
     let whole = (clients * 1e6 / base, clients * 1e6 / value);
     let told = |name: &str, unit: &str, (base, value): (f64, f64)| {
         row(name, unit, Some(base), Some(value))

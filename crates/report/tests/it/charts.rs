@@ -25,6 +25,7 @@ fn an_axis_over_users_has_the_unit_of_its_metric() {
     }
     let page = render(&report(comparison, &[]), "html").unwrap();
     assert!(page.contains(">% s/op</text>") && !page.contains(">us/op</text>"), "{page}");
+    assert!(page.contains(": CPU time of the host per operation</figcaption>"), "{page}");
 }
 
 #[test]

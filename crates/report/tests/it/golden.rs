@@ -97,6 +97,28 @@ fn reasons_are_those_of_the_metrics_that_are_shown() {
 }
 
 #[test]
+fn the_legend_has_the_signs_of_tables_beside_the_usual_ones() {
+    let mut comparison = comparison(&[("old", 1.0), ("new", 1.6)], 4, None);
+    for phase in &mut comparison.phases {
+        let with_copy = |cell: analysis::Cell| {
+            let is_cpu = cell.metric.name == "server_cpu_us_per_op";
+            let copy = is_cpu.then(|| analysis::Cell {
+                metric: analysis::metric("server_cpu_us_per_effective_op").unwrap(),
+                verdict: Verdict::Regression,
+                ..cell.clone()
+            });
+            let verdict = if cell.base.is_some() { Verdict::Equivalent } else { cell.verdict };
+            [Some(analysis::Cell { verdict, ..cell }), copy]
+        };
+        let cells = std::mem::take(&mut phase.cells).into_iter();
+        phase.cells = cells.flat_map(with_copy).flatten().collect();
+    }
+    let text = render(&report(comparison, &[]), "table").unwrap();
+    assert!(text.contains("Statements that may match no row"), "{text}");
+    assert!(text.contains("Signs: ▼ worse by more than the margin, = equivalent"), "{text}");
+}
+
+#[test]
 fn a_base_of_which_only_ratios_are_known_has_no_rate() {
     let mut comparison = comparison(&[("old", 1.0), ("new", 1.6)], 1, None);
     let cells = comparison.phases.iter_mut().flat_map(|phase| &mut phase.cells);

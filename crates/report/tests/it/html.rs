@@ -365,6 +365,36 @@ fn where_the_time_goes_is_told_of_one_part_of_the_server() {
 }
 
 #[test]
+fn where_the_time_goes_is_told_of_a_known_number_of_clients() {
+    let told = |clients: Option<u32>| {
+        let mut comparison = comparison(&TWO, 1, None);
+        for phase in &mut comparison.phases {
+            phase.clients = clients.unwrap_or(phase.clients);
+        }
+        page(comparison).contains("time of an operation, of one client")
+    };
+    assert!(told(None) && !told(Some(0)));
+}
+
+#[test]
+fn what_is_about_the_same_is_within_the_margin_that_was_asked_for() {
+    let within = |asked: Option<f64>| {
+        let mut comparison = comparison(&[("old", 1.0), ("new", 1.08)], 1, None);
+        let time = model::margins::Quantity::Time;
+        comparison.margins.asked.extend(asked.map(|margin| (time, margin)));
+        let margins = comparison.margins.clone();
+        let cells = comparison.phases.iter_mut().flat_map(|phase| &mut phase.cells);
+        cells.for_each(|cell| cell.margin = margins.of(cell.metric));
+        let page = page(comparison);
+        let is_same = row(&page, "row-scan").contains("data-s=\"same\"");
+        let margin = data(&page, "grid")["metrics"][0]["margin"].as_f64();
+        (is_same, page.contains("0.91 to 1.10"), margin)
+    };
+    assert_eq!(within(None), (false, false, Some(1.05)));
+    assert_eq!(within(Some(1.1)), (true, true, Some(1.1)));
+}
+
+#[test]
 fn response_times_of_roles_are_curves_where_no_step_tells_them() {
     let times = |role: &str| analysis::RoleTimes {
         subject: TWO[0].0.into(),

@@ -56,6 +56,7 @@ fn many_variants_have_a_heat_map_and_lines_and_few_have_a_forest_plot() {
     assert_eq!(heat.matches("<figcaption>").count(), 2, "the buttons that save it stand there");
     // Each cell has its number, a color of the table's scale, and what it is.
     assert!(heat.contains("<td class=\"w4 py\" title=\"scan, my8008: 0.71\">0.71</td>"), "{heat}");
+    assert!(heat.contains("title=\"scan, my8000: 333 1/s\""), "a base's value has its unit");
     assert!(heat.contains("title=\"x.my8008_rel_o2nofp.z12a_c8r32.pk1\""));
     let versions = section(&page, "versions");
     assert_eq!(versions.matches("data-chart=\"lines\"").count(), 4);
@@ -73,6 +74,23 @@ fn what_failed_is_seen_however_narrow_cells_are() {
     let subjects: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 1.0)).collect();
     let page = page(comparison(&subjects, 1, Some((names[3].as_str(), 0))));
     assert!(section(&page, "heat").contains(">✕</td>"), "{}", section(&page, "heat"));
+}
+
+#[test]
+fn what_is_not_decided_has_no_sign_of_a_change_however_narrow_cells_are() {
+    let names: Vec<String> = (0..45).map(|n| format!("my80{n:02}")).collect();
+    let mut subjects: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 1.0)).collect();
+    subjects[3].1 = 2.0;
+    let shown = |verdict: analysis::Verdict| {
+        let mut many = comparison(&subjects, 1, None);
+        let cells = many.phases.iter_mut().flat_map(|phase| &mut phase.cells);
+        cells.filter(|cell| cell.base.is_some()).for_each(|cell| cell.verdict = verdict);
+        section(&page(many), "heat").to_owned()
+    };
+    let decided = shown(analysis::Verdict::Regression);
+    assert!(decided.contains(">−<span class=\"aside\">0.50</span>"), "{decided}");
+    let open = shown(analysis::Verdict::Inconclusive);
+    assert!(open.contains(">?<span class=\"aside\">0.50</span>"), "{open}");
 }
 
 #[test]
@@ -189,6 +207,15 @@ fn a_page_of_instructions_alone_answers_by_them() {
         assert!(page.contains("above 1.005") && page.contains("0.995 to 1.005"), "{page}");
         assert!(!page.contains("throughput of") && !page.contains("ops_per_second"), "{page}");
     }
+}
+
+/// A page of a metric that no other answer names has that one in its answer.
+#[test]
+fn a_page_of_another_metric_answers_by_it() {
+    let compared = lab::comparison(&[("old", 1.0), ("new", 1.6)], 1, None);
+    let page = render(&report(compared, &["latency_us_p95"]), "html").unwrap();
+    let answer = section(&page, "answer");
+    assert!(answer.contains("compared with <code>old</code>: 1.60x latency p95"), "{answer}");
 }
 
 /// What is open is counted of the metric of the answer.

@@ -41,3 +41,28 @@ fn rates_of_vector_indexes_are_compared_at_equal_recall() {
     assert!(least.contains("point-query.pre"), "{least}");
     assert!(text.contains("data-chart=\"lines\""), "{text}");
 }
+
+#[test]
+fn of_many_variants_the_table_says_how_many_it_leaves_out() {
+    let names: Vec<String> = (0..10).map(|n| format!("v{n}")).collect();
+    let subjects: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 1.0)).collect();
+    let many = page(with_recall(comparison(&subjects, 1, None)));
+    let text = section(&many, "recall");
+    assert!(text.contains("or more: the fastest 3 of 30"), "{text}");
+    let few = page(with_recall(comparison(&TWO, 1, None)));
+    assert!(!section(&few, "recall").contains(": the fastest"));
+}
+
+#[test]
+fn cpu_time_of_the_host_is_called_so_and_has_its_unit() {
+    let mut compared = with_recall(comparison(&TWO, 1, None));
+    let host = analysis::metric("host_cpu_percent_per_op").unwrap();
+    for cell in compared.phases.iter_mut().flat_map(|phase| &mut phase.cells) {
+        if cell.metric.name == "server_cpu_us_per_op" {
+            cell.metric = host;
+        }
+    }
+    let page = page(compared);
+    let head = "CPU time of the host<span class=\"unit\">% s/op</span>";
+    assert!(section(&page, "recall").contains(head), "{page}");
+}

@@ -78,10 +78,10 @@ pub(super) fn hairline(value: &Value) -> Option<String> {
 }
 
 /// How the cell stands to its base, for the filter.
-pub(super) fn standing(value: &Value, metric: &Metric) -> &'static str {
+pub(super) fn standing(value: &Value, metric: &Metric, margin: f64) -> &'static str {
     match value.kind {
         Kind::Base => "",
-        Kind::Ratio => Standing::of(value.ratio, value.verdict, metric).name(),
+        Kind::Ratio => Standing::of(value.ratio, value.verdict, metric, margin).name(),
         _ => Standing::Nothing.name(),
     }
 }

@@ -177,7 +177,7 @@ impl PartTable<'_> {
         let title = Some(cells::title(value, metric.unit)).filter(|title| few && !title.is_empty());
         html! {
             td class=(cells::classes(value, metric.better)) style=[cells::hairline(value)]
-                data-s=(cells::standing(value, metric))
+                data-s=(cells::standing(value, metric, words::margin(&self.grid.margins, metric)))
                 title=[title] {
                 (cells::words(value))
                 @let symbol = value.ratio.and(value.verdict).map_or("", words::symbol);
@@ -204,9 +204,7 @@ fn switches(grid: &Grid, ids: Ids<'_>) -> Markup {
         let metric = grid.metrics[index];
         let short =
             if metric.short.is_empty() { String::new() } else { format!(" {}", metric.short) };
-        let unit =
-            if metric.unit.is_empty() { String::new() } else { format!(" ({})", metric.unit) };
-        format!("{}{short}{unit}", words::long_title(metric))
+        format!("{}{short}{}", words::long_title(metric), words::unit_behind(metric))
     };
     html! {
         form class="switches scripted" data-grid=(ids.data) data-table=(ids.table) {
@@ -329,7 +327,7 @@ pub(super) fn data(grid: &Grid, id: &str) -> Markup {
         schema: 1,
         row_keys: &grid.row_keys,
         column_keys: &grid.column_keys,
-        metrics: grid.metrics.iter().map(|metric| described(metric)).collect(),
+        metrics: grid.metrics.iter().map(|metric| described(grid, metric)).collect(),
         columns: grid
             .columns
             .iter()
@@ -349,13 +347,13 @@ pub(super) fn data(grid: &Grid, id: &str) -> Markup {
     html! { script type="application/json" id=(id) { (PreEscaped(json)) } }
 }
 
-fn described(metric: &'static model::metric::Metric) -> Metric<'static> {
+fn described(grid: &Grid, metric: &'static model::metric::Metric) -> Metric<'static> {
     Metric {
         name: metric.name,
         title: words::long_title(metric),
         unit: metric.unit,
         better: crate::page::better(metric.better),
-        margin: words::margin(metric),
+        margin: words::margin(&grid.margins, metric),
         help: metric.help,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{cells, text};
 use crate::{
-    grid::{Grid, Value},
+    grid::{Grid, Kind, Value},
     number, words,
 };
 use maud::{Markup, html};
@@ -61,7 +61,7 @@ fn head(column: &crate::grid::Column) -> Markup {
 }
 
 fn line(grid: &Grid, metric: usize, row: usize) -> Markup {
-    let better = grid.metrics[metric].better;
+    let (better, unit) = (grid.metrics[metric].better, grid.metrics[metric].unit);
     let name = &grid.rows[row].title;
     let few = grid.rows.len() * grid.columns.len() <= TITLES;
     let numbers = grid.columns.len() <= NUMBERS;
@@ -69,7 +69,9 @@ fn line(grid: &Grid, metric: usize, row: usize) -> Markup {
         tr {
             th scope="row" { (text::shown(name)) }
             @for (value, column) in grid.values[metric][row].iter().zip(&grid.columns) {
-                @let title = format!("{name}, {}: {}", column.title, cells::words(value));
+                @let unit = if value.kind == Kind::Base { unit } else { "" };
+                @let words = format!("{} {unit}", cells::words(value));
+                @let title = format!("{name}, {}: {}", column.title, words.trim_end());
                 td class=(cells::classes(&plain(value), better))
                     title=[few.then(|| text::shown(&title))] {
                     @let said = said(value);
@@ -90,7 +92,6 @@ fn plain(value: &Value) -> Value {
 
 /// The ratio; the base has 1, and what has no ratio a sign.
 fn said(value: &Value) -> String {
-    use crate::grid::Kind;
     match (value.kind, value.ratio) {
         (Kind::Base, _) => "1".to_owned(),
         (Kind::Ratio, Some(ratio)) => number::ratio(ratio),
@@ -99,9 +100,11 @@ fn said(value: &Value) -> String {
     }
 }
 
-/// Up, down or the same, where a number has no room.
+/// Up, down or the same, where a number has no room; that nothing is decided, where that is so.
 fn sign(value: &Value) -> &'static str {
+    let verdict = value.verdict.map_or("", words::symbol);
     match value.ratio {
+        Some(_) if words::is_open(verdict) => verdict,
         Some(ratio) if ratio >= cells::STEPS[0] => "+",
         Some(ratio) if ratio <= 1.0 / cells::STEPS[0] => "−",
         _ => "",

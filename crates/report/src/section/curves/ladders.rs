@@ -44,18 +44,16 @@ pub(super) fn write(inputs: &Inputs<'_>, document: &mut Document) {
 type Test<'a> = (String, Vec<&'a PhaseResult>);
 
 fn charts(inputs: &Inputs<'_>, tests: &[Test<'_>]) -> Vec<Lines> {
+    let per_operation = |metric: &'static str, what: &str| Ladder {
+        metric,
+        what: format!("{what}{} per operation", words::whose(metric)),
+    };
     let kinds = [
-        Ladder { metric: THROUGHPUT, what: "throughput" },
-        Ladder { metric: "latency_us_p95", what: "95th percentile" },
-        Ladder {
-            metric: "foreground_user_instructions_per_op",
-            what: "user instructions per operation",
-        },
-        Ladder { metric: words::cpu(inputs.comparison), what: "CPU time per operation" },
-        Ladder {
-            metric: words::switches(inputs.comparison),
-            what: "context switches per operation",
-        },
+        Ladder { metric: THROUGHPUT, what: "throughput".to_owned() },
+        Ladder { metric: "latency_us_p95", what: "95th percentile".to_owned() },
+        per_operation("foreground_user_instructions_per_op", "user instructions"),
+        per_operation(words::cpu(inputs.comparison), "CPU time"),
+        per_operation(words::switches(inputs.comparison), "context switches"),
     ];
     let charts = tests.iter().flat_map(|(name, phases)| {
         kinds.iter().map(move |kind| ladder(inputs, name, phases, kind))
@@ -79,7 +77,7 @@ fn test(phase: &PhaseResult) -> String {
 /// A metric over the number of clients.
 struct Ladder {
     metric: &'static str,
-    what: &'static str,
+    what: String,
 }
 
 fn ladder(inputs: &Inputs<'_>, name: &str, phases: &[&PhaseResult], kind: &Ladder) -> Lines {
