@@ -2,7 +2,16 @@
 //! archives put before it.
 
 use super::{Importer, sysbench_intervals};
-use crate::{Cell, Fault, File, FileHead, Found, Line, command_line, number, repetition::Repeats};
+use crate::{
+    Cell, Fault, File, FileHead, Found, Line, command_line, number,
+    repetition::{self, Repeats},
+};
+
+/// What a run prints before its options; commands that fill, warm or remove tables do not.
+const RUN: &str = "Running the test with following options:";
+
+/// The end of the line before a report of `--report-checkpoints`.
+const CHECKPOINT: &str = "Checkpoint report:";
 
 const START: &str = "SQL statistics:";
 const END: &str = "execution time (avg/stddev):";
@@ -18,10 +27,11 @@ pub(super) const IMPORTER: Importer = Importer {
 
 fn recognises(head: &FileHead<'_>) -> bool {
     let banner = |line: &Line<'_>| line.text.starts_with("sysbench 1.");
-    // What fills, warms or removes tables reports nothing.
-    let is_run = !["Creating table", "Dropping table", "Preloading table"]
+    // What fills, warms or removes tables reports nothing, unless a run follows.
+    let is_other = ["Creating table", "Dropping table", "Preloading table"]
         .iter()
         .any(|words| head.holds(words));
+    let is_run = !is_other || head.holds(RUN);
     (head.lines().take(64).any(|line| banner(&line)) && is_run) || head.holds(START)
 }
 
@@ -31,6 +41,7 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
     let mut rest = lines.as_slice();
     while let Some(start) = rest.iter().position(|line| line.text == START) {
         let (before, report) = rest.split_at(start);
+        is_of_whole_run(before)?;
         let end = report.iter().position(|line| line.text.trim_start().starts_with(END));
         // Its last lines are those behind the line of `END`, up to the next report's first.
         let Some(end) = end else {
@@ -51,15 +62,61 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
         let reason = format!("`{START}` is missing: the test failed or was cut short");
         return Err(Fault::new(lines.last().map_or(0, |line| line.number), reason));
     }
-    let mut repeats = Repeats::default();
-    for (before, report) in reports {
-        let mut cell = file.loose_cell(script(before).unwrap_or("sysbench"));
+    let mut cells = Vec::new();
+    for (before, _) in &reports {
+        let script = script(before);
+        let mut cell = file.loose_cell(script.unwrap_or("sysbench"));
         conditions(before, &mut cell, found);
+        cell.levels.extend(script.map(|script| (SCRIPT.to_owned(), script.to_owned())));
+        cells.push(cell);
+    }
+    repetition::tell_apart(&mut cells);
+    let mut repeats = Repeats::default();
+    for ((before, report), mut cell) in reports.into_iter().zip(cells) {
+        cell.levels.remove(SCRIPT);
         repeats.number(&mut cell);
+        failures(before, found);
         host(before, &cell, found);
         self::report(report, &cell, found)?;
     }
+    runs(rest).for_each(|line| found.warn(line, NO_REPORT));
     Ok(())
+}
+
+/// Key of the script while reports are told apart; values never have it.
+const SCRIPT: &str = "script";
+
+/// Fails at a report that is of a part of a run: it is no repetition of the other parts.
+fn is_of_whole_run(before: &[Line<'_>]) -> Result<(), Fault> {
+    let checkpoint = before.iter().find(|line| line.text.ends_with(CHECKPOINT));
+    let Some(line) = checkpoint else { return Ok(()) };
+    let reason = "the report that follows is of a part of the run; repeat the run without \
+                  `--report-checkpoints`";
+    Err(Fault::new(line.number, reason))
+}
+
+/// Why nothing is imported of a run among others.
+const NO_REPORT: &str =
+    "the run that begins here printed no report: it failed or was stopped, and is left out";
+
+/// Tells what stands before a report of runs that failed. The last one is that of the report.
+fn failures(before: &[Line<'_>], found: &mut Found) {
+    let mut runs: Vec<u32> = runs(before).collect();
+    if runs.pop().is_none() {
+        return;
+    }
+    runs.into_iter().for_each(|line| found.warn(line, NO_REPORT));
+    let mut own = before.iter().rev().take_while(|line| line.text != RUN);
+    if let Some(line) = own.find(|line| line.text.starts_with("FATAL: ")) {
+        let shown = number::excerpt(&line.text);
+        let reason = format!("`{shown}`: the run ended early, and reports what it did until then");
+        found.warn(line.number, reason);
+    }
+}
+
+/// The lines at which runs begin.
+fn runs(lines: &[Line<'_>]) -> impl Iterator<Item = u32> {
+    lines.iter().filter(|line| line.text == RUN).map(|line| line.number)
 }
 
 fn report(lines: &[Line<'_>], cell: &Cell, found: &mut Found) -> Result<(), Fault> {
