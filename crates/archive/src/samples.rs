@@ -43,7 +43,7 @@ impl Vmstat {
             let words: Vec<&str> = line.text.split_whitespace().collect();
             match words.first() {
                 None => {}
-                Some(&"procs") => headers += 1,
+                Some(&("procs" | "--procs--")) => headers += 1,
                 Some(&"r") => {
                     let place = |name| words.iter().position(|word| *word == name);
                     let named = ["cs", "us", "sy"].map(place);
@@ -51,7 +51,10 @@ impl Vmstat {
                         let reason = "the header lacks `cs`, `us` or `sy`";
                         return Err(Fault::new(line.number, reason));
                     };
-                    columns = Some([cs, us, sy, words.len()]);
+                    // Behind them may be a time zone, the title of times in two columns.
+                    let is_title = |word: &&&str| word.bytes().all(|b| b.is_ascii_lowercase());
+                    let count = words.iter().take_while(is_title).count();
+                    columns = Some([cs, us, sy, count]);
                 }
                 Some(_) => match columns.and_then(|columns| row(&words, columns)) {
                     Some(numbers) => found.add(numbers),
@@ -114,16 +117,29 @@ pub struct Device {
 /// Columns of iostat that are read: old and new layouts name them alike.
 const IOSTAT: [&str; 4] = ["r/s", "rkB/s", "w/s", "wkB/s"];
 
-/// Reads an iostat capture (`-kx`), by device. Rows that are not complete are left out and become
-/// faults.
+/// Whether the first report of an iostat capture is the one since boot. For that one, `-y` prints
+/// only an empty line behind that of the banner. Old versions, with one empty line between reports
+/// and not two, print none: their captures do not tell.
+fn begins_since_boot(lines: &[Line<'_>]) -> bool {
+    let is_empty = |line: &&Line<'_>| line.text.trim().is_empty();
+    let behind_banner = lines.iter().skip(1).take_while(is_empty).count();
+    let table = lines.iter().skip_while(|line| !line.text.starts_with("Device"));
+    let between = table.skip_while(|line| !is_empty(line)).take_while(is_empty).count();
+    behind_banner == 1 && between > 1
+}
+
+/// Reads an iostat capture (`-kx`), by device, without a report since boot. Rows that are not
+/// complete are left out and become faults.
 pub fn iostat<'a>(
     lines: impl Iterator<Item = Line<'a>>,
     faults: &mut Vec<Fault>,
 ) -> Result<BTreeMap<String, Device>, Fault> {
+    let lines: Vec<Line<'a>> = lines.collect();
     let mut devices: BTreeMap<String, Device> = BTreeMap::new();
     let mut columns: Option<([usize; 4], usize)> = None;
     let (mut reports, mut last) = (0, 0);
-    for line in lines {
+    let (mut is_first_left_out, mut is_left_out) = (begins_since_boot(&lines), false);
+    for line in &lines {
         last = line.number;
         let words: Vec<&str> = line.text.split_whitespace().collect();
         let Some((name, _)) = words.split_first() else {
@@ -137,10 +153,11 @@ pub fn iostat<'a>(
                 return Err(Fault::new(last, format!("the header lacks one of `{names}`")));
             };
             columns = Some(([reads, read_kib, writes, write_kib], words.len()));
-            reports += 1;
+            is_left_out = std::mem::take(&mut is_first_left_out);
+            reports += u64::from(!is_left_out);
             continue;
         }
-        let Some((places, count)) = columns else { continue };
+        let Some((places, count)) = columns.filter(|_| !is_left_out) else { continue };
         let numbers = places.map(|place| words.get(place).and_then(|word| number::quantity(word)));
         match numbers {
             [Some(reads), Some(read_kib), Some(writes), Some(write_kib)]
@@ -157,7 +174,12 @@ pub fn iostat<'a>(
         }
     }
     if devices.is_empty() {
-        return Err(Fault::new(last, "the capture has no rows of devices"));
+        let reason = match (faults.is_empty(), is_left_out) {
+            (false, _) => "no row of a device has its numbers (decimal comma? use `LC_ALL=C`)",
+            (true, true) => "the only report is since boot; give `iostat` an interval",
+            (true, false) => "the capture has no rows of devices",
+        };
+        return Err(Fault::new(last, reason));
     }
     faults.extend(idle(&devices, reports).map(|reason| Fault::new(last, reason)));
     Ok(devices)

@@ -5,7 +5,7 @@ use archive::{Fault, File, FileHead, Found, Scene, import};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the importer that takes a file of this name finds in it, as `tests/s1/NAME`.
-fn found(name: &str, bytes: &[u8]) -> Result<(&'static str, Found), Fault> {
+pub(crate) fn found(name: &str, bytes: &[u8]) -> Result<(&'static str, Found), Fault> {
     let start = &bytes[..bytes.len().min(FileHead::BYTES)];
     let importer = import::find(&FileHead { name, start }).unwrap();
     let scene = Scene::new("tests/s1", &[]);
@@ -16,7 +16,7 @@ fn found(name: &str, bytes: &[u8]) -> Result<(&'static str, Found), Fault> {
 }
 
 /// Values as `SUBJECT PHASE CLIENTS METRIC` with the value and the text.
-fn values(found: &Found) -> BTreeMap<String, (f64, String)> {
+pub(crate) fn values(found: &Found) -> BTreeMap<String, (f64, String)> {
     let line = |v: &archive::Value| {
         let clients = v.cell.clients.unwrap_or(0);
         let round = if v.cell.round > 0 { format!("#{}", v.cell.round) } else { String::new() };
@@ -206,63 +206,6 @@ fn a_report_has_its_threads_whatever_is_before_it() {
 }
 
 #[test]
-fn a_log_of_tables_and_runs_is_one_of_runs() {
-    let report = text_of("sysbench-1.0.txt");
-    let filled = "sysbench 1.0.20 (using bundled LuaJIT 2.1.0-beta2)\n\n\
-                  Creating table 'sbtest1'...\n";
-    let interval = "[ 10s ] thds: 8";
-    let long = report.replacen(interval, &format!("{interval}\n").repeat(300), 1);
-    let taken = |text: &str| {
-        let start = text.as_bytes();
-        let start = &start[..start.len().min(FileHead::BYTES)];
-        import::find(&FileHead { name: "all.log", start }).map(|importer| importer.name)
-    };
-    assert_eq!(taken(&format!("{filled}{long}")), Some("sysbench"));
-    assert_eq!(taken(filled), None);
-}
-
-#[test]
-fn runs_of_sysbench_without_a_report_are_told() {
-    let report = text_of("sysbench-1.0.txt");
-    let (failed, _) = report.split_once("[ 10s ]").unwrap();
-    let text = format!("{failed}{report}{failed}");
-    let (_, cut) = found("all.log", text.as_bytes()).unwrap();
-    let count = |text: &str| u32::try_from(text.lines().count()).unwrap();
-    let told: Vec<u32> = cut.warnings.iter().map(|fault| fault.line).collect();
-    assert_eq!(told, [3, count(failed) + count(&report) + 3]);
-    assert!(cut.warnings[0].reason.contains("printed no report"), "{:?}", cut.warnings);
-    // What stands before the report of a run that ended early.
-    let fatal = "FATAL: Event queue is full. Terminating the worker thread";
-    let text = report.replacen("SQL statistics:", &format!("{fatal}\nSQL statistics:"), 1);
-    let (_, early) = found("all.log", text.as_bytes()).unwrap();
-    let [warning] = early.warnings.as_slice() else { panic!("{:?}", early.warnings) };
-    assert!(warning.reason.contains("the run ended early"), "{}", warning.reason);
-}
-
-#[test]
-fn reports_at_checkpoints_are_no_repetitions() {
-    let report = text_of("sysbench-1.0.txt");
-    let (before, part) = report.split_once("SQL statistics:").unwrap();
-    let text = format!("{before}[ 10s ] Checkpoint report:\nSQL statistics:{part}{report}");
-    let fault = found("all.log", text.as_bytes()).unwrap_err();
-    assert_eq!(fault.line as usize, before.lines().count() + 1);
-    assert!(fault.reason.contains("`--report-checkpoints`"), "{}", fault.reason);
-}
-
-#[test]
-fn reports_of_other_scripts_in_one_file_are_other_phases() {
-    let report = text_of("sb.o.read-only.range10.pk1.dop4");
-    let writes = report.replace("oltp_read_only.lua", "oltp_write_only.lua");
-    let (_, found) = found("all.log", format!("{report}{writes}{report}").as_bytes()).unwrap();
-    let rates = found.values.iter().filter(|value| value.metric == "ops_per_second");
-    let told: Vec<(&str, u32)> =
-        rates.map(|value| (value.cell.phase.as_str(), value.cell.report)).collect();
-    let reads = "all script=oltp_read_only";
-    assert_eq!(told, [(reads, 0), ("all script=oltp_write_only", 0), (reads, 1)]);
-    assert!(found.values.iter().all(|value| !value.cell.levels.contains_key("script")));
-}
-
-#[test]
 fn reports_that_leave_out_an_idle_device_are_told() {
     let text = text_of("iostat.txt");
     let idle: Vec<&str> = text.lines().filter(|line| line.contains("Device")).collect();
@@ -397,21 +340,6 @@ fn reports_of_pgbench_behind_each_other_are_repetitions_with_their_conditions() 
     for (key, level) in [("query-mode", "simple"), ("transaction-type", "TPC-B (sort of)")] {
         assert!(rates.iter().all(|value| value.cell.levels[key] == level), "{key}");
     }
-}
-
-#[test]
-fn reports_of_one_file_with_other_conditions_are_other_phases() {
-    let one = text_of("pgbench.txt");
-    let simple = one.replace("query mode: prepared", "query mode: simple");
-    let (_, found) = found("pgbench.txt", format!("{one}{simple}{one}").as_bytes()).unwrap();
-    let rates = found.values.iter().filter(|value| value.metric == "ops_per_second");
-    let told: Vec<(String, u32)> =
-        rates.map(|value| (value.cell.phase.clone(), value.cell.report)).collect();
-    let of = |mode: &str, report: u32| {
-        let phase = format!("pgbench query-mode={mode}");
-        ["", " script 1", " script 2"].map(|part| (format!("{phase}{part}"), report))
-    };
-    assert_eq!(told, [of("prepared", 0), of("simple", 0), of("prepared", 1)].concat());
 }
 
 #[test]
