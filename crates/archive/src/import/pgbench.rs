@@ -19,6 +19,9 @@ pub(crate) const CONDITIONS: [(&str, &str); 3] = [
 /// What clients say that end before the test does, and pgbench then, since version 11.
 const FAILED: [&str; 3] = [" aborted in ", " aborted while ", "Run was aborted"];
 
+/// How errors begin, after which a run may end without a report, since version 12 and 13.
+const ERRORS: [&str; 2] = ["pgbench: error: ", "pgbench: fatal: "];
+
 /// How versions from 9.6 on, and those before, name the mean latency.
 const AVERAGES: [&str; 2] = ["latency average = ", "latency average: "];
 
@@ -60,6 +63,11 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
         let reason = format!("`{TYPE}…` is missing: the run was cut short");
         return Err(Fault::new(last, reason));
     };
+    for line in lines.iter().filter(|line| ERRORS.iter().any(|one| line.text.starts_with(one))) {
+        let shown = number::excerpt(&line.text);
+        let reason = format!("`{shown}`: a run that printed no report has no values");
+        found.warn(line.number, reason);
+    }
     // Each report goes up to the next one.
     let reports = || lines[*first..].chunk_by(|_, next| !starts_report(next));
     let mut cells = Vec::new();

@@ -39,7 +39,7 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
     let lines: Vec<Line<'_>> = file.lines().collect();
     let mut reports: Vec<(&[Line<'_>], &[Line<'_>])> = Vec::new();
     let mut rest = lines.as_slice();
-    while let Some(start) = rest.iter().position(|line| line.text == START) {
+    while let Some(start) = rest.iter().position(|line| line.text.trim() == START) {
         let (before, report) = rest.split_at(start);
         is_of_whole_run(before)?;
         let end = report.iter().position(|line| line.text.trim_start().starts_with(END));
@@ -59,7 +59,10 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
         if !intervals.is_empty() {
             return sysbench_intervals::add(file, &intervals, found);
         }
-        let reason = format!("`{START}` is missing: the test failed or was cut short");
+        let reason = match lines.iter().any(|line| line.text.contains(START)) {
+            true => format!("`{START}` stands behind something else; remove it from all lines"),
+            false => format!("`{START}` is missing: the test failed or was cut short"),
+        };
         return Err(Fault::new(lines.last().map_or(0, |line| line.number), reason));
     }
     let mut cells = Vec::new();
@@ -106,8 +109,8 @@ fn failures(before: &[Line<'_>], found: &mut Found) {
         return;
     }
     runs.into_iter().for_each(|line| found.warn(line, NO_REPORT));
-    let mut own = before.iter().rev().take_while(|line| line.text != RUN);
-    if let Some(line) = own.find(|line| line.text.starts_with("FATAL: ")) {
+    let mut own = before.iter().rev().take_while(|line| line.text.trim() != RUN);
+    if let Some(line) = own.find(|line| line.text.trim_start().starts_with("FATAL: ")) {
         let shown = number::excerpt(&line.text);
         let reason = format!("`{shown}`: the run ended early, and reports what it did until then");
         found.warn(line.number, reason);
@@ -116,7 +119,7 @@ fn failures(before: &[Line<'_>], found: &mut Found) {
 
 /// The lines at which runs begin.
 fn runs(lines: &[Line<'_>]) -> impl Iterator<Item = u32> {
-    lines.iter().filter(|line| line.text == RUN).map(|line| line.number)
+    lines.iter().filter(|line| line.text.trim() == RUN).map(|line| line.number)
 }
 
 fn report(lines: &[Line<'_>], cell: &Cell, found: &mut Found) -> Result<(), Fault> {
@@ -150,7 +153,7 @@ fn conditions(before: &[Line<'_>], cell: &mut Cell, found: &mut Found) {
     }
     // The last one counts: a run that printed no report may be before it.
     for line in before {
-        if let Some(threads) = line.text.strip_prefix("Number of threads: ") {
+        if let Some(threads) = line.text.trim().strip_prefix("Number of threads: ") {
             cell.clients = threads.parse().ok().filter(|n| *n > 0).or(cell.clients);
         }
     }

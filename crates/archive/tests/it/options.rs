@@ -56,6 +56,34 @@ fn runs_of_sysbench_without_a_report_are_told() {
 }
 
 #[test]
+fn a_report_that_was_indented_is_one() {
+    let report = text_of("sysbench-1.0.txt");
+    let behind = |start: &str| -> String {
+        report.lines().map(|line| format!("{start}{line}\n")).collect()
+    };
+    // Its beginning says what it is.
+    let text = format!("sysbench 1.0.20\n{}", behind("  "));
+    let (plain, indented) = (found("a.txt", report.as_bytes()), found("a.txt", text.as_bytes()));
+    assert_eq!(values(&indented.unwrap().1), values(&plain.unwrap().1));
+    let fault = found("a.txt", behind("10:00:00 ").as_bytes()).unwrap_err();
+    assert!(fault.reason.contains("stands behind something else"), "{}", fault.reason);
+}
+
+#[test]
+fn errors_of_pgbench_and_results_of_old_hammerdb_are_told() {
+    let one = text_of("pgbench.txt");
+    let error = "pgbench: error: connection to server at \"x\", port 5432 failed: refused";
+    let (_, failed) = found("a.txt", format!("{one}{error}\n{one}").as_bytes()).unwrap();
+    let [warning] = failed.warnings.as_slice() else { panic!("{:?}", failed.warnings) };
+    assert_eq!(warning.line as usize, one.lines().count() + 1);
+    let old = "Vuser 1:8 Active Virtual Users configured\n\
+               Vuser 1:TEST RESULT : System achieved 120000 MySQL TPM at 60000 NOPM\n";
+    let values = values(&found("a.txt", old.as_bytes()).unwrap().1);
+    assert_eq!(values["s1 a 8 ops_per_second"], (1000.0, "60000".to_owned()));
+    assert_eq!(values["s1 a 8 transactions_per_second"], (2000.0, "120000".to_owned()));
+}
+
+#[test]
 fn reports_at_checkpoints_are_no_repetitions() {
     let report = text_of("sysbench-1.0.txt");
     let (before, part) = report.split_once("SQL statistics:").unwrap();
