@@ -53,7 +53,8 @@ impl Vmstat {
                     };
                     // Behind them may be a time zone, the title of times in two columns.
                     let is_title = |word: &&&str| word.bytes().all(|b| b.is_ascii_lowercase());
-                    let count = words.iter().take_while(is_title).count();
+                    let titles = words.iter().take_while(is_title).count();
+                    let count = titles.max(1 + cs.max(us).max(sy));
                     columns = Some([cs, us, sy, count]);
                 }
                 Some(_) => match columns.and_then(|columns| row(&words, columns)) {

@@ -116,9 +116,13 @@ fn wide_captures_of_vmstat_and_those_with_times_are_read() {
         _ => format!("{line} 2026-01-02 03:04:05\n"),
     };
     let text: String = text.lines().map(timed).collect();
-    let (taken, found) = found("vmstat.txt", text.as_bytes()).unwrap();
-    assert_eq!((taken, values(&found)), ("vmstat", plain));
-    assert_eq!(found.warnings, []);
+    let (taken, wide) = found("vmstat.txt", text.as_bytes()).unwrap();
+    assert_eq!((taken, values(&wide)), ("vmstat", plain));
+    assert_eq!(wide.warnings, []);
+    // A row ends before the columns of a damaged header.
+    let damaged = text_of("vmstat.txt").replace("swpd", "SWPD") + " 1 0\n";
+    let (_, damaged) = found("vmstat.txt", damaged.as_bytes()).unwrap();
+    assert_eq!(damaged.warnings.len(), 1);
 }
 
 #[test]
