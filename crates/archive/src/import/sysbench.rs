@@ -135,9 +135,21 @@ fn report(lines: &[Line<'_>], cell: &Cell, found: &mut Found) -> Result<(), Faul
     reader.rates_fit_counts()
 }
 
+/// The line that executes the run of a report: the last one that does, as other runs and other
+/// commands may be before it, else the first line.
+fn command<'a, 'l>(before: &'a [Line<'l>]) -> Option<&'a Line<'l>> {
+    let is_run = |line: &&Line<'_>| {
+        let mut words = line.text.split_whitespace();
+        line.text.contains(" --")
+            && words.any(|word| word.rsplit('/').next() == Some("sysbench"))
+            && words.any(|word| word == "run")
+    };
+    before.iter().rfind(is_run).or(before.first())
+}
+
 /// Name of the script on the command line: `oltp_point_select`.
 fn script<'a>(before: &'a [Line<'_>]) -> Option<&'a str> {
-    let command = before.first()?;
+    let command = command(before)?;
     let word = command
         .text
         .split_whitespace()
@@ -148,8 +160,8 @@ fn script<'a>(before: &'a [Line<'_>]) -> Option<&'a str> {
 
 /// Takes what stands before a report into its cell.
 fn conditions(before: &[Line<'_>], cell: &mut Cell, found: &mut Found) {
-    if let Some(first) = before.first() {
-        command_line::fill(first, cell, found);
+    if let Some(command) = command(before) {
+        command_line::fill(command, cell, found);
     }
     // The last one counts: a run that printed no report may be before it.
     for line in before {
