@@ -19,7 +19,7 @@ pub(crate) const CONDITIONS: [(&str, &str); 3] = [
 /// What clients say that end before the test does, and pgbench then, since version 11.
 const FAILED: [&str; 3] = [" aborted in ", " aborted while ", "Run was aborted"];
 
-/// How errors begin, after which a run may end without a report, since version 12 and 13.
+/// How errors of versions from 12 on begin: a run may end with one and without a report.
 const ERRORS: [&str; 2] = ["pgbench: error: ", "pgbench: fatal: "];
 
 /// How versions from 9.6 on, and those before, name the mean latency.

@@ -58,9 +58,8 @@ fn runs_of_sysbench_without_a_report_are_told() {
 #[test]
 fn a_report_that_was_indented_is_one() {
     let report = text_of("sysbench-1.0.txt");
-    let behind = |start: &str| -> String {
-        report.lines().map(|line| format!("{start}{line}\n")).collect()
-    };
+    let behind =
+        |start: &str| -> String { report.lines().map(|line| format!("{start}{line}\n")).collect() };
     // Its beginning says what it is.
     let text = format!("sysbench 1.0.20\n{}", behind("  "));
     let (plain, indented) = (found("a.txt", report.as_bytes()), found("a.txt", text.as_bytes()));
