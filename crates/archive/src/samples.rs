@@ -198,15 +198,20 @@ fn idle(devices: &BTreeMap<String, Device>, reports: u64) -> Option<String> {
     })
 }
 
-/// The device that a server most likely used: an array before its members, then the one with the
-/// most traffic.
+/// Part of the traffic of the busiest device that an array has at least, if that is a member of it:
+/// arrays can share members, and checksums of an array add to theirs.
+const ARRAY_PART: f64 = 0.25;
+
+/// The device that a server most likely used: the one with the most traffic, but an array before
+/// its members.
 pub fn likely_device(devices: &BTreeMap<String, Device>) -> Option<&str> {
     let traffic = |device: &Device| device.read_kib + device.write_kib;
-    let arrays =
-        devices.iter().filter(|(name, device)| name.starts_with("md") && traffic(device) > 0.0);
-    let busiest = |a: &(&String, &Device), b: &(&String, &Device)| {
+    let order = |a: &(&String, &Device), b: &(&String, &Device)| {
         traffic(a.1).total_cmp(&traffic(b.1)).then(b.0.cmp(a.0))
     };
-    let found = arrays.max_by(busiest).or_else(|| devices.iter().max_by(busiest));
-    found.map(|(name, _)| name.as_str())
+    let (name, busiest) = devices.iter().max_by(order)?;
+    let least = (ARRAY_PART * traffic(busiest)).max(f64::MIN_POSITIVE);
+    let arrays =
+        devices.iter().filter(|(name, device)| name.starts_with("md") && traffic(device) >= least);
+    Some(arrays.max_by(order).map_or(name, |(name, _)| name).as_str())
 }

@@ -127,6 +127,22 @@ fn wide_captures_of_vmstat_and_those_with_times_are_read() {
 }
 
 #[test]
+fn a_quiet_array_is_not_the_one_of_a_busy_device() {
+    let reads = |array: &str| {
+        let text = format!(
+            "Linux 6.1.0 (host)\n\navg-cpu:\n\nDevice r/s rkB/s w/s wkB/s\n\
+             md0 {array} 1.00 4.00\nsdb 100.00 400.00 1.00 4.00\n\n"
+        );
+        let (_, found) = found("iostat.txt", text.as_bytes()).unwrap();
+        values(&found)["s1 iostat 0 reads_per_second"].0
+    };
+    assert_eq!(
+        (reads("1.00 4.00"), reads("60.00 240.00"), reads("0.00 0.00")),
+        (100.0, 60.0, 100.0)
+    );
+}
+
+#[test]
 fn a_report_of_iostat_since_boot_is_left_out() {
     let of = |text: &str| -> Result<(f64, f64), Fault> {
         let (_, found) = found("iostat.txt", text.as_bytes())?;
