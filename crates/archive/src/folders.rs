@@ -124,10 +124,11 @@ impl Folders {
     }
 }
 
-/// File name without its ending.
+/// File name without its ending. What ends in a digit is none: `mysql-8.0.44`, `before.1`.
 fn stem(name: &str) -> &str {
+    let is_ending = |ending: &str| !ending.ends_with(|c: char| c.is_ascii_digit());
     match name.rsplit_once('.') {
-        Some((stem, _)) if !stem.is_empty() => stem,
+        Some((stem, ending)) if !stem.is_empty() && is_ending(ending) => stem,
         _ => name,
     }
 }
@@ -184,6 +185,16 @@ mod tests {
         check("home/tests", 1, ("tests", "run.1", "tpcb-like"));
         check("home/tests/pg17", 1, ("tests", "pg17", "run.1"));
         check("home/tests/pg17", 2, ("pg17", "run.1", "tpcb-like"));
+    }
+
+    #[test]
+    fn a_number_is_no_ending_of_a_file() {
+        let check = |name: &str, expected: &str| assert_eq!(stem(name), expected);
+        check("mysql-8.0.44.txt", "mysql-8.0.44");
+        check("mysql-8.0.44", "mysql-8.0.44");
+        check("before.1", "before.1");
+        check("read.run2", "read.run2");
+        check(".txt", ".txt");
     }
 
     #[test]

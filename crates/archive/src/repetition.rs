@@ -2,6 +2,7 @@
 //! their names, such as `before-1.txt` and `before-2.txt`, or `read.run1.txt` and `read.run2.txt`.
 
 use crate::Cell;
+use model::Levels;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Words that say that a number behind them counts repetitions.
@@ -46,18 +47,45 @@ pub(crate) fn of_folder(name: &str) -> Option<u32> {
     is_word.then(|| name.get(before.len()..)?.parse().ok()).flatten()
 }
 
+/// A test of one file: its subject, phase and clients.
+type Test = (String, String, Option<u32>);
+
+fn test(cell: &Cell) -> Test {
+    (cell.subject.clone(), cell.phase.clone(), cell.clients)
+}
+
+/// Tells apart the reports of one file that have other conditions, such as another query mode: they
+/// are no repetitions of one test. Where they differ, the phases say it at their ends.
+pub(crate) fn tell_apart(reports: &mut [Cell]) {
+    let mut tests: BTreeMap<Test, (Levels, BTreeSet<String>)> = BTreeMap::new();
+    for cell in reports.iter() {
+        let (first, differ) = tests.entry(test(cell)).or_default();
+        for (key, level) in &cell.levels {
+            if *first.entry(key.clone()).or_insert_with(|| level.clone()) != *level {
+                differ.insert(key.clone());
+            }
+        }
+    }
+    for cell in reports {
+        let Some((_, differ)) = tests.get(&test(cell)) else { continue };
+        let parts = cell.levels.iter().filter(|(key, _)| differ.contains(*key));
+        let part: String = parts.map(|(key, level)| format!(" {key}={level}")).collect();
+        cell.phase.push_str(&part);
+        cell.part.push_str(&part);
+    }
+}
+
 /// Numbers the reports of one file that stand behind each other: those of the same test repeat it.
 #[derive(Default)]
 pub(crate) struct Repeats {
-    /// How many there were of each test: its subject, phase and clients.
-    known: BTreeMap<(String, String, Option<u32>), u32>,
+    /// How many there were of each test.
+    known: BTreeMap<Test, u32>,
 }
 
 impl Repeats {
     /// Numbers the cell of the next report, before any value is taken of it.
     pub(crate) fn number(&mut self, cell: &mut Cell) {
-        let test = (cell.subject.clone(), cell.phase.clone(), cell.clients);
-        let before = self.known.entry(test).or_default();
+        let before = self.known.entry(test(cell)).or_default();
         cell.report = *before;
         *before += 1;
     }
@@ -140,6 +168,32 @@ mod tests {
             &["pg-17", "pg-18", "dbr1", "dbr2", "x-99999999999", "x-1", "y-0", "y-4294967295"],
             &[],
         );
+    }
+
+    #[test]
+    fn reports_with_other_conditions_are_other_tests() {
+        let report = |clients: u32, levels: &[(&str, &str)]| Cell {
+            phase: "t".to_owned(),
+            clients: Some(clients),
+            levels: levels.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
+            ..Cell::default()
+        };
+        let of = |mode| [("mode", mode), ("scale", "1")];
+        let mut reports = [
+            report(1, &of("simple")),
+            report(1, &of("prepared")),
+            report(1, &of("simple")),
+            // What a report does not say differs from nothing.
+            report(1, &[]),
+            report(8, &of("prepared")),
+        ];
+        tell_apart(&mut reports);
+        let mut repeats = Repeats::default();
+        reports.iter_mut().for_each(|cell| repeats.number(cell));
+        let told = reports.each_ref().map(|cell| (cell.phase.as_str(), cell.report));
+        let [simple, prepared] = ["t mode=simple", "t mode=prepared"];
+        assert_eq!(told, [(simple, 0), (prepared, 0), (simple, 1), ("t", 0), ("t", 0)]);
+        assert_eq!((reports[0].whole_phase(), reports[4].part.as_str()), ("t", ""));
     }
 
     #[test]

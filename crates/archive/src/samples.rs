@@ -43,7 +43,7 @@ impl Vmstat {
             let words: Vec<&str> = line.text.split_whitespace().collect();
             match words.first() {
                 None => {}
-                Some(&"procs") => headers += 1,
+                Some(&("procs" | "--procs--")) => headers += 1,
                 Some(&"r") => {
                     let place = |name| words.iter().position(|word| *word == name);
                     let named = ["cs", "us", "sy"].map(place);
@@ -51,7 +51,11 @@ impl Vmstat {
                         let reason = "the header lacks `cs`, `us` or `sy`";
                         return Err(Fault::new(line.number, reason));
                     };
-                    columns = Some([cs, us, sy, words.len()]);
+                    // Behind them may be a time zone, the title of times in two columns.
+                    let is_title = |word: &&&str| word.bytes().all(|b| b.is_ascii_lowercase());
+                    let titles = words.iter().take_while(is_title).count();
+                    let count = titles.max(1 + cs.max(us).max(sy));
+                    columns = Some([cs, us, sy, count]);
                 }
                 Some(_) => match columns.and_then(|columns| row(&words, columns)) {
                     Some(numbers) => found.add(numbers),
@@ -114,16 +118,29 @@ pub struct Device {
 /// Columns of iostat that are read: old and new layouts name them alike.
 const IOSTAT: [&str; 4] = ["r/s", "rkB/s", "w/s", "wkB/s"];
 
-/// Reads an iostat capture (`-kx`), by device. Rows that are not complete are left out and become
-/// faults.
+/// Whether the first report of an iostat capture is the one since boot. For that one, `-y` prints
+/// only an empty line behind that of the banner. Old versions, with one empty line between reports
+/// and not two, print none: their captures do not tell.
+fn begins_since_boot(lines: &[Line<'_>]) -> bool {
+    let is_empty = |line: &&Line<'_>| line.text.trim().is_empty();
+    let behind_banner = lines.iter().skip(1).take_while(is_empty).count();
+    let table = lines.iter().skip_while(|line| !line.text.starts_with("Device"));
+    let between = table.skip_while(|line| !is_empty(line)).take_while(is_empty).count();
+    behind_banner == 1 && between > 1
+}
+
+/// Reads an iostat capture (`-kx`), by device, without a report since boot. Rows that are not
+/// complete are left out and become faults.
 pub fn iostat<'a>(
     lines: impl Iterator<Item = Line<'a>>,
     faults: &mut Vec<Fault>,
 ) -> Result<BTreeMap<String, Device>, Fault> {
+    let lines: Vec<Line<'a>> = lines.collect();
     let mut devices: BTreeMap<String, Device> = BTreeMap::new();
     let mut columns: Option<([usize; 4], usize)> = None;
     let (mut reports, mut last) = (0, 0);
-    for line in lines {
+    let (mut is_first_left_out, mut is_left_out) = (begins_since_boot(&lines), false);
+    for line in &lines {
         last = line.number;
         let words: Vec<&str> = line.text.split_whitespace().collect();
         let Some((name, _)) = words.split_first() else {
@@ -137,10 +154,11 @@ pub fn iostat<'a>(
                 return Err(Fault::new(last, format!("the header lacks one of `{names}`")));
             };
             columns = Some(([reads, read_kib, writes, write_kib], words.len()));
-            reports += 1;
+            is_left_out = std::mem::take(&mut is_first_left_out);
+            reports += u64::from(!is_left_out);
             continue;
         }
-        let Some((places, count)) = columns else { continue };
+        let Some((places, count)) = columns.filter(|_| !is_left_out) else { continue };
         let numbers = places.map(|place| words.get(place).and_then(|word| number::quantity(word)));
         match numbers {
             [Some(reads), Some(read_kib), Some(writes), Some(write_kib)]
@@ -157,7 +175,12 @@ pub fn iostat<'a>(
         }
     }
     if devices.is_empty() {
-        return Err(Fault::new(last, "the capture has no rows of devices"));
+        let reason = match (faults.is_empty(), is_left_out) {
+            (false, _) => "no row of a device has its numbers (decimal comma? use `LC_ALL=C`)",
+            (true, true) => "the only report is since boot; give `iostat` an interval",
+            (true, false) => "the capture has no rows of devices",
+        };
+        return Err(Fault::new(last, reason));
     }
     faults.extend(idle(&devices, reports).map(|reason| Fault::new(last, reason)));
     Ok(devices)
@@ -175,15 +198,20 @@ fn idle(devices: &BTreeMap<String, Device>, reports: u64) -> Option<String> {
     })
 }
 
-/// The device that a server most likely used: an array before its members, then the one with the
-/// most traffic.
+/// Part of the traffic of the busiest device that an array has at least, if that is a member of it:
+/// arrays can share members, and checksums of an array add to theirs.
+const ARRAY_PART: f64 = 0.25;
+
+/// The device that a server most likely used: the one with the most traffic, but an array before
+/// its members.
 pub fn likely_device(devices: &BTreeMap<String, Device>) -> Option<&str> {
     let traffic = |device: &Device| device.read_kib + device.write_kib;
-    let arrays =
-        devices.iter().filter(|(name, device)| name.starts_with("md") && traffic(device) > 0.0);
-    let busiest = |a: &(&String, &Device), b: &(&String, &Device)| {
+    let order = |a: &(&String, &Device), b: &(&String, &Device)| {
         traffic(a.1).total_cmp(&traffic(b.1)).then(b.0.cmp(a.0))
     };
-    let found = arrays.max_by(busiest).or_else(|| devices.iter().max_by(busiest));
-    found.map(|(name, _)| name.as_str())
+    let (name, busiest) = devices.iter().max_by(order)?;
+    let least = (ARRAY_PART * traffic(busiest)).max(f64::MIN_POSITIVE);
+    let arrays =
+        devices.iter().filter(|(name, device)| name.starts_with("md") && traffic(device) >= least);
+    Some(arrays.max_by(order).map_or(name, |(name, _)| name).as_str())
 }

@@ -6,7 +6,7 @@ use crate::{
     correct,
     folders::Folders,
     intake::{Candidate, Intake},
-    step,
+    phase, step,
     tag::Tag,
 };
 use fs_err as fs;
@@ -82,7 +82,8 @@ pub fn import(paths: &[PathBuf], options: &Options) -> Result<Imported> {
         paths.iter().partition(|path| found(path).is_ok());
     let common = common(&there);
     let flat = if common.is_none() { scattered(&there) } else { None };
-    let mut walk = Walk { common, flat, ..Walk::default() };
+    let above = if flat.is_none() { namesakes(&there) } else { None };
+    let mut walk = Walk { common, flat, above, ..Walk::default() };
     let named = walk.named(&there)?;
     for path in there {
         walk.root(path, &named)?;
@@ -143,11 +144,29 @@ fn scattered(paths: &[&PathBuf]) -> Option<String> {
             return None;
         }
     }
-    let above = folders.iter().cloned().reduce(|above, folder| {
+    let above = above(&folders)?;
+    (folders.len() > 1).then(|| name_of(&above))
+}
+
+/// The folder above all, where several have the name that archives would have: `old/results` and
+/// `new/results` are two.
+fn namesakes(paths: &[&PathBuf]) -> Option<PathBuf> {
+    let folder = |path: &&PathBuf| {
+        let mut folder = found(path).ok()?;
+        while (folder.is_file() || phase::is_inner(&name_of(&folder))) && folder.pop() {}
+        Some(folder)
+    };
+    let folders: BTreeSet<PathBuf> = paths.iter().filter_map(folder).collect();
+    let names: BTreeSet<String> = folders.iter().map(|folder| name_of(folder)).collect();
+    above(&folders).filter(|_| names.len() < folders.len())
+}
+
+/// The folder that all are in.
+fn above(folders: &BTreeSet<PathBuf>) -> Option<PathBuf> {
+    folders.iter().cloned().reduce(|above, folder| {
         let shared = above.components().zip(folder.components());
         shared.take_while(|(a, b)| a == b).map(|(a, _)| a).collect()
-    })?;
-    (folders.len() > 1).then(|| name_of(&above))
+    })
 }
 
 /// Whether a file has a name of a published archive.
@@ -175,6 +194,8 @@ struct Walk {
     common: Option<PathBuf>,
     /// The name of their archive, where their folders tell nothing.
     flat: Option<String>,
+    /// Where the names of archives begin, where they would be equal.
+    above: Option<PathBuf>,
 }
 
 impl Walk {
@@ -205,7 +226,7 @@ impl Walk {
             let folder = root.parent().unwrap_or(Path::new("/")).to_owned();
             let none = BTreeSet::new();
             let names = named.get(&folder).unwrap_or(&none);
-            let above = self.common.clone().unwrap_or_else(|| folder.clone());
+            let above = self.above(&folder);
             self.file(&root, &above, names, Some(&path.display().to_string()));
             let tag = Tag::of(unpacked(&name_of(&root)));
             let same = |name: &&String| tag.is_some() && Tag::of(unpacked(name)) == tag;
@@ -214,7 +235,7 @@ impl Walk {
             }
             return Ok(());
         }
-        let above = self.common.clone().unwrap_or_else(|| root.clone());
+        let above = self.above(&root);
         let mut folders: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
         let walk = walkdir::WalkDir::new(&root).max_depth(DEPTH_MAX).sort_by_file_name();
         let mut files = Vec::new();
@@ -239,6 +260,12 @@ impl Walk {
             self.file(&file, &above, names.unwrap_or(&BTreeSet::new()), None);
         }
         Ok(())
+    }
+
+    /// The folder with which the name of an archive begins; `own` is the one that was named.
+    fn above(&self, own: &Path) -> PathBuf {
+        let above = self.common.as_deref().or(self.above.as_deref());
+        above.unwrap_or(own).to_owned()
     }
 
     /// Offers a file; `named` is its path as the user wrote it, if the user did.

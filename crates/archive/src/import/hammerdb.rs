@@ -1,4 +1,5 @@
-//! HammerDB's line `TEST RESULT : System achieved N NOPM from M … TPM`.
+//! HammerDB's line `TEST RESULT : System achieved N NOPM from M … TPM`, or `M … TPM at N NOPM` of
+//! versions before 4.
 
 use super::Importer;
 use crate::{Fault, File, FileHead, Found, Line, number};
@@ -35,7 +36,7 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
         let Some((_, result)) = line.text.split_once(RESULT) else { continue };
         let words: Vec<&str> = result.split_whitespace().collect();
         let parsed = match words.as_slice() {
-            [orders, "NOPM", "from", all, .., "TPM"] => {
+            [orders, "NOPM", "from", all, .., "TPM"] | [all, .., "TPM", "at", orders, "NOPM"] => {
                 number::parse(orders).zip(number::parse(all)).map(|_| (*orders, *all))
             }
             _ => None,

@@ -1,7 +1,10 @@
 //! What pgbench prints at its end, for all scripts together and for each.
 
 use super::Importer;
-use crate::{Cell, Fault, File, FileHead, Found, Line, names, number, repetition::Repeats};
+use crate::{
+    Cell, Fault, File, FileHead, Found, Line, names, number,
+    repetition::{self, Repeats},
+};
 
 const TYPE: &str = "transaction type: ";
 const SCRIPT: &str = "SQL script ";
@@ -15,6 +18,9 @@ pub(crate) const CONDITIONS: [(&str, &str); 3] = [
 
 /// What clients say that end before the test does, and pgbench then, since version 11.
 const FAILED: [&str; 3] = [" aborted in ", " aborted while ", "Run was aborted"];
+
+/// How errors of versions from 12 on begin: a run may end with one and without a report.
+const ERRORS: [&str; 2] = ["pgbench: error: ", "pgbench: fatal: "];
 
 /// How versions from 9.6 on, and those before, name the mean latency.
 const AVERAGES: [&str; 2] = ["latency average = ", "latency average: "];
@@ -57,15 +63,26 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
         let reason = format!("`{TYPE}…` is missing: the run was cut short");
         return Err(Fault::new(last, reason));
     };
-    let mut repeats = Repeats::default();
+    for line in lines.iter().filter(|line| ERRORS.iter().any(|one| line.text.starts_with(one))) {
+        let shown = number::excerpt(&line.text);
+        let reason = format!("`{shown}`: a run that printed no report has no values");
+        found.warn(line.number, reason);
+    }
     // Each report goes up to the next one.
-    for report in lines[*first..].chunk_by(|_, next| !starts_report(next)) {
+    let reports = || lines[*first..].chunk_by(|_, next| !starts_report(next));
+    let mut cells = Vec::new();
+    for report in reports() {
         let name = name_of(report[0].text.strip_prefix(TYPE).unwrap_or_default());
         let mut cell = file.loose_cell(&name);
         cell.workload.clone_from(&name);
         head(report, &mut cell)?;
+        cells.push(cell);
+    }
+    repetition::tell_apart(&mut cells);
+    let mut repeats = Repeats::default();
+    for (report, mut cell) in reports().zip(cells) {
         repeats.number(&mut cell);
-        self::report(report, cell, found)?;
+        self::report(report, &cell, found)?;
     }
     Ok(())
 }
@@ -90,16 +107,29 @@ fn head(report: &[Line<'_>], cell: &mut Cell) -> Result<(), Fault> {
     Ok(())
 }
 
-fn report(lines: &[Line<'_>], cell: Cell, found: &mut Found) -> Result<(), Fault> {
-    let mut reader = Reader::of(cell);
+fn report(lines: &[Line<'_>], cell: &Cell, found: &mut Found) -> Result<(), Fault> {
+    let mut reader = Reader::of(cell.clone());
     for line in lines {
         if let Some(script) = line.text.strip_prefix(SCRIPT) {
-            reader = reader.next_script(script, line.number)?;
+            reader.check(line.number)?;
+            // The transactions of a script stand in a line of their own.
+            reader = Reader::of(of_script(cell, script));
         } else {
             reader.line(line, found)?;
         }
     }
     reader.check(lines.last().map_or(0, |line| line.number))
+}
+
+/// `1: <builtin: …>`: the cell of one script of a test.
+fn of_script(test: &Cell, script: &str) -> Cell {
+    let (number, name) = script.split_once(": ").unwrap_or((script, ""));
+    let part = format!(" script {number}");
+    let mut cell = test.clone();
+    cell.phase.push_str(&part);
+    cell.part.push_str(&part);
+    cell.workload = name_of(name);
+    cell
 }
 
 /// `<builtin: TPC-B (sort of)>` without its brackets.
@@ -133,19 +163,6 @@ impl Reader {
             true => Ok(()),
             false => Err(Fault::new(line, "`tps = …` is missing: the output is cut short")),
         }
-    }
-
-    /// `1: <builtin: …>`: the cell of one script.
-    fn next_script(self, script: &str, line: u32) -> Result<Self, Fault> {
-        self.check(line)?;
-        let (number, name) = script.split_once(": ").unwrap_or((script, ""));
-        let mut cell = self.cell;
-        let part = format!(" script {number}");
-        cell.phase = format!("{}{part}", cell.whole_phase());
-        cell.part = part;
-        cell.workload = name_of(name);
-        // The transactions of a script stand in a line of their own.
-        Ok(Self::of(cell))
     }
 
     fn line(&mut self, line: &Line<'_>, found: &mut Found) -> Result<(), Fault> {
@@ -199,7 +216,11 @@ impl Reader {
     ) -> Result<(), Fault> {
         let shown = number::excerpt(text);
         let Some(rate) = number::parse(text) else {
-            return Err(Fault::new(line, format!("`{shown}` is not a rate")));
+            let hint = match number::parse(&text.replacen(',', ".", 1)) {
+                Some(_) => " (decimal comma? run pgbench with `LC_ALL=C`)",
+                None => "",
+            };
+            return Err(Fault::new(line, format!("`{shown}` is not a rate{hint}")));
         };
         if let (Some(count), Some(seconds)) = (self.processed, self.seconds) {
             let (connected, late) = (seconds - self.connecting, seconds + self.latency);

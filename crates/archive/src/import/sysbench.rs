@@ -2,7 +2,16 @@
 //! archives put before it.
 
 use super::{Importer, sysbench_intervals};
-use crate::{Cell, Fault, File, FileHead, Found, Line, command_line, number, repetition::Repeats};
+use crate::{
+    Cell, Fault, File, FileHead, Found, Line, command_line, number,
+    repetition::{self, Repeats},
+};
+
+/// What a run prints before its options; commands that fill, warm or remove tables do not.
+const RUN: &str = "Running the test with following options:";
+
+/// The end of the line before a report of `--report-checkpoints`.
+const CHECKPOINT: &str = "Checkpoint report:";
 
 const START: &str = "SQL statistics:";
 const END: &str = "execution time (avg/stddev):";
@@ -18,10 +27,11 @@ pub(super) const IMPORTER: Importer = Importer {
 
 fn recognises(head: &FileHead<'_>) -> bool {
     let banner = |line: &Line<'_>| line.text.starts_with("sysbench 1.");
-    // What fills, warms or removes tables reports nothing.
-    let is_run = !["Creating table", "Dropping table", "Preloading table"]
+    // What fills, warms or removes tables reports nothing, unless a run follows.
+    let is_other = ["Creating table", "Dropping table", "Preloading table"]
         .iter()
         .any(|words| head.holds(words));
+    let is_run = !is_other || head.holds(RUN);
     (head.lines().take(64).any(|line| banner(&line)) && is_run) || head.holds(START)
 }
 
@@ -29,8 +39,9 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
     let lines: Vec<Line<'_>> = file.lines().collect();
     let mut reports: Vec<(&[Line<'_>], &[Line<'_>])> = Vec::new();
     let mut rest = lines.as_slice();
-    while let Some(start) = rest.iter().position(|line| line.text == START) {
+    while let Some(start) = rest.iter().position(|line| line.text.trim() == START) {
         let (before, report) = rest.split_at(start);
+        is_of_whole_run(before)?;
         let end = report.iter().position(|line| line.text.trim_start().starts_with(END));
         // Its last lines are those behind the line of `END`, up to the next report's first.
         let Some(end) = end else {
@@ -48,18 +59,67 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
         if !intervals.is_empty() {
             return sysbench_intervals::add(file, &intervals, found);
         }
-        let reason = format!("`{START}` is missing: the test failed or was cut short");
+        let reason = match lines.iter().any(|line| line.text.contains(START)) {
+            true => format!("`{START}` stands behind something else; remove it from all lines"),
+            false => format!("`{START}` is missing: the test failed or was cut short"),
+        };
         return Err(Fault::new(lines.last().map_or(0, |line| line.number), reason));
     }
-    let mut repeats = Repeats::default();
-    for (before, report) in reports {
-        let mut cell = file.loose_cell(script(before).unwrap_or("sysbench"));
+    let mut cells = Vec::new();
+    for (before, _) in &reports {
+        let script = script(before);
+        let mut cell = file.loose_cell(script.unwrap_or("sysbench"));
         conditions(before, &mut cell, found);
+        cell.levels.extend(script.map(|script| (SCRIPT.to_owned(), script.to_owned())));
+        cells.push(cell);
+    }
+    repetition::tell_apart(&mut cells);
+    let mut repeats = Repeats::default();
+    for ((before, report), mut cell) in reports.into_iter().zip(cells) {
+        cell.levels.remove(SCRIPT);
         repeats.number(&mut cell);
+        failures(before, found);
         host(before, &cell, found);
         self::report(report, &cell, found)?;
     }
+    runs(rest).for_each(|line| found.warn(line, NO_REPORT));
     Ok(())
+}
+
+/// Key of the script while reports are told apart; values never have it.
+const SCRIPT: &str = "script";
+
+/// Fails at a report that is of a part of a run: it is no repetition of the other parts.
+fn is_of_whole_run(before: &[Line<'_>]) -> Result<(), Fault> {
+    let checkpoint = before.iter().find(|line| line.text.ends_with(CHECKPOINT));
+    let Some(line) = checkpoint else { return Ok(()) };
+    let reason = "the report that follows is of a part of the run; repeat the run without \
+                  `--report-checkpoints`";
+    Err(Fault::new(line.number, reason))
+}
+
+/// Why nothing is imported of a run among others.
+const NO_REPORT: &str =
+    "the run that begins here printed no report: it failed or was stopped, and is left out";
+
+/// Tells what stands before a report of runs that failed. The last one is that of the report.
+fn failures(before: &[Line<'_>], found: &mut Found) {
+    let mut runs: Vec<u32> = runs(before).collect();
+    if runs.pop().is_none() {
+        return;
+    }
+    runs.into_iter().for_each(|line| found.warn(line, NO_REPORT));
+    let mut own = before.iter().rev().take_while(|line| line.text.trim() != RUN);
+    if let Some(line) = own.find(|line| line.text.trim_start().starts_with("FATAL: ")) {
+        let shown = number::excerpt(&line.text);
+        let reason = format!("`{shown}`: the run ended early, and reports what it did until then");
+        found.warn(line.number, reason);
+    }
+}
+
+/// The lines at which runs begin.
+fn runs(lines: &[Line<'_>]) -> impl Iterator<Item = u32> {
+    lines.iter().filter(|line| line.text.trim() == RUN).map(|line| line.number)
 }
 
 fn report(lines: &[Line<'_>], cell: &Cell, found: &mut Found) -> Result<(), Fault> {
@@ -75,9 +135,21 @@ fn report(lines: &[Line<'_>], cell: &Cell, found: &mut Found) -> Result<(), Faul
     reader.rates_fit_counts()
 }
 
+/// The line that executes the run of a report: the last one that does, as other runs and other
+/// commands may be before it, else the first line.
+fn command<'a, 'l>(before: &'a [Line<'l>]) -> Option<&'a Line<'l>> {
+    let is_run = |line: &&Line<'_>| {
+        let mut words = line.text.split_whitespace();
+        line.text.contains(" --")
+            && words.any(|word| word.rsplit('/').next() == Some("sysbench"))
+            && words.any(|word| word == "run")
+    };
+    before.iter().rfind(is_run).or(before.first())
+}
+
 /// Name of the script on the command line: `oltp_point_select`.
 fn script<'a>(before: &'a [Line<'_>]) -> Option<&'a str> {
-    let command = before.first()?;
+    let command = command(before)?;
     let word = command
         .text
         .split_whitespace()
@@ -88,12 +160,12 @@ fn script<'a>(before: &'a [Line<'_>]) -> Option<&'a str> {
 
 /// Takes what stands before a report into its cell.
 fn conditions(before: &[Line<'_>], cell: &mut Cell, found: &mut Found) {
-    if let Some(first) = before.first() {
-        command_line::fill(first, cell, found);
+    if let Some(command) = command(before) {
+        command_line::fill(command, cell, found);
     }
     // The last one counts: a run that printed no report may be before it.
     for line in before {
-        if let Some(threads) = line.text.strip_prefix("Number of threads: ") {
+        if let Some(threads) = line.text.trim().strip_prefix("Number of threads: ") {
             cell.clients = threads.parse().ok().filter(|n| *n > 0).or(cell.clients);
         }
     }

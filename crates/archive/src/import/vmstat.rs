@@ -13,7 +13,7 @@ pub(super) const IMPORTER: Importer = Importer {
 };
 
 fn recognises(head: &FileHead<'_>) -> bool {
-    head.start.starts_with(b"procs ---")
+    head.start.starts_with(b"procs ---") || head.start.starts_with(b"--procs-- ---")
 }
 
 fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {

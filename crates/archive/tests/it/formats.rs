@@ -5,7 +5,7 @@ use archive::{Fault, File, FileHead, Found, Scene, import};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the importer that takes a file of this name finds in it, as `tests/s1/NAME`.
-fn found(name: &str, bytes: &[u8]) -> Result<(&'static str, Found), Fault> {
+pub(crate) fn found(name: &str, bytes: &[u8]) -> Result<(&'static str, Found), Fault> {
     let start = &bytes[..bytes.len().min(FileHead::BYTES)];
     let importer = import::find(&FileHead { name, start }).unwrap();
     let scene = Scene::new("tests/s1", &[]);
@@ -16,7 +16,7 @@ fn found(name: &str, bytes: &[u8]) -> Result<(&'static str, Found), Fault> {
 }
 
 /// Values as `SUBJECT PHASE CLIENTS METRIC` with the value and the text.
-fn values(found: &Found) -> BTreeMap<String, (f64, String)> {
+pub(crate) fn values(found: &Found) -> BTreeMap<String, (f64, String)> {
     let line = |v: &archive::Value| {
         let clients = v.cell.clients.unwrap_or(0);
         let round = if v.cell.round > 0 { format!("#{}", v.cell.round) } else { String::new() };
@@ -422,6 +422,8 @@ fn a_broken_file_tells_nothing_but_where_it_is_broken() {
     check("sb.time.read-only.range10.pk1.dop4", 1, Some("3.50user"), 2, "elapsed");
     check("pgbench.txt", 5, None, 4, "cut short");
     check("pgbench.txt", 17, None, 16, "cut short");
+    let comma = "tps = 1496,204815 (without initial connection time)";
+    check("pgbench.txt", 17, Some(comma), 17, "(decimal comma? run pgbench with `LC_ALL=C`)");
     let clients = "number of clients: 99999999999999999999";
     check("pgbench.txt", 8, Some(clients), 8, "is no number of clients");
     let rate = "tps = 1496204.815 (without initial connection time)";

@@ -11,6 +11,7 @@ mod formats;
 mod hostile;
 mod insert;
 mod lab;
+mod options;
 mod published;
 mod repeated;
 mod reproduced;

@@ -99,6 +99,25 @@ fn neighboring_folders_are_variants_in_the_order_given() {
 }
 
 #[test]
+fn folders_of_one_name_in_several_places_are_several_archives() {
+    for paths in [["old/deep/x", "new/deep/x"], ["old/deep/x/r.txt", "new/deep/x/r.txt"]] {
+        let imported = imported(&["old/deep/x/r.txt", "new/deep/x/r.txt"], &paths);
+        assert_eq!(imported.warnings, []);
+        let names = imported.archives.iter().map(|archive| archive.experiment.as_str());
+        assert_eq!(names.collect::<Vec<_>>(), ["mine/new/deep", "mine/old/deep"]);
+    }
+}
+
+#[test]
+fn files_without_an_ending_keep_their_numbers() {
+    let files = ["my-8.0.44", "my-8.0.45"];
+    check(&files, &["."], &files, &["my-8.0.44 sysbench 0", "my-8.0.45 sysbench 0"]);
+    let files = ["after.1", "after.2", "before.1", "before.2"];
+    let rows = ["after sysbench 0,1", "before sysbench 0,1"];
+    check(&files, &["."], &["before", "after"], &rows);
+}
+
+#[test]
 fn reports_behind_each_other_repeat_a_test_or_have_other_threads() {
     let folder = tempfile::tempdir().unwrap();
     let text: String = [(1, 10.0), (8, 80.0), (1, 11.0), (8, 81.0)]
