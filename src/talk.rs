@@ -92,15 +92,17 @@ pub(crate) fn error(error: &anyhow::Error) {
     say_lines(&sentence(error));
 }
 
-/// An error with its causes, on one line but for what quotes the log of a server or of a compiler.
+/// An error with its causes, on one line but for what quotes the log of a server or of a compiler,
+/// and for what says that error again with its remedy.
 fn sentence(error: &anyhow::Error) -> String {
+    let quotes = error.chain().filter(|one| one.is::<dbms::Error>() || one.is::<runner::Error>());
+    let quotes: Vec<String> = quotes.map(ToString::to_string).collect();
     let (mut text, mut said) = (String::new(), String::new());
-    for cause in error.chain() {
-        let quotes = cause.is::<dbms::Error>() || cause.is::<runner::Error>();
-        let cause = cause.to_string();
+    for cause in error.chain().map(ToString::to_string) {
         if !said.contains(&cause) {
             text.push_str(if text.is_empty() { "error: " } else { ": " });
-            text.push_str(&if quotes { cause.clone() } else { escape::terminal(&cause) });
+            let is_quoting = quotes.iter().any(|quoted| cause.contains(quoted));
+            text.push_str(&if is_quoting { cause.clone() } else { escape::terminal(&cause) });
             said.push_str(&cause);
         }
     }
@@ -176,6 +178,9 @@ mod tests {
         let source = Box::new(runner::Error::Preflight("one\ntwo".to_owned()));
         let error = runner::Error::OfSubject { label: "a".to_owned(), source };
         assert_eq!(sentence(&error.into()).matches("two").count(), 1);
+        let error = runner::Error::Preflight("one\ntwo".to_owned());
+        let error = anyhow::Error::from(error).context("one\ntwo\na block is kept");
+        assert_eq!(sentence(&error), "error: one\ntwo\na block is kept");
     }
 
     #[test]
