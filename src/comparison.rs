@@ -96,9 +96,7 @@ pub(crate) fn report(
     // One that cannot be read is named, also where nothing here would use it.
     request.bank.read(results.dir())?;
     chosen_archives(&mut stored, &request.choice)?;
-    if !matches!(selection, Selection::Run(_)) {
-        pooled::leave_out_unreadable(results, &mut stored)?;
-    }
+    pooled::leave_out_unreadable(results, selection, &mut stored)?;
     if let Some(factor) = &request.across {
         across::only(results, &mut stored, factor)?;
     }
