@@ -118,9 +118,7 @@ pub(crate) fn report(
         let is_told = pool.apart.is_some();
         compared.comparison.warnings.extend(pool.apart);
         for run in pool.runs.iter().map(|slices| run_of(slices)) {
-            let unfinished = resumption::unfinished(results, run)?;
-            compared.comparison.is_unfinished |= unfinished.is_some();
-            compared.comparison.conditions.extend(unfinished);
+            resumption::tell_unfinished(results, run, &mut compared.comparison)?;
             compared.comparison.warnings.extend(resumption::newer(results, selection, run)?);
         }
         // Candidates are a run's variants against its own base.

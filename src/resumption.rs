@@ -1,6 +1,7 @@
 //! What is said where a run was interrupted, or cannot be continued.
 
 use crate::shell;
+use analysis::Comparison;
 use model::{experiment::Design, number::counted, plan::Plan};
 use serde_json::Value;
 use std::{collections::BTreeSet, fmt, path::Path};
@@ -70,14 +71,20 @@ pub(crate) fn complete_blocks(trials: &[StoredTrial], plan: &Plan) -> usize {
     plan.blocks.iter().filter(|block| of(block.index) == plan.subjects.len()).count()
 }
 
-/// That a run is unfinished, where it is: one sentence.
-pub(crate) fn unfinished(results: &Results, run: &str) -> anyhow::Result<Option<String>> {
+/// Says in a comparison that one of its runs is unfinished, where it is.
+pub(crate) fn tell_unfinished(
+    results: &Results,
+    run: &str,
+    comparison: &mut Comparison,
+) -> anyhow::Result<()> {
     let open = results.runs()?.into_iter().find(|info| info.id == run && !info.finished);
-    let Some(open) = open else { return Ok(None) };
+    let Some(open) = open else { return Ok(()) };
     let blocks = blocks(results, &open)?;
-    Ok(Some(format!(
+    comparison.is_unfinished = true;
+    comparison.conditions.push(format!(
         "Run {run} is unfinished, {blocks}: it still measures, or `--resume` continues it."
-    )))
+    ));
+    Ok(())
 }
 
 /// That an unfinished run is newer, where the latest was meant: one sentence.
