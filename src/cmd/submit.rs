@@ -108,7 +108,10 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     feasible::check(&whole, &arguments.host.seen_places()?)?;
     arguments.experiment.warn_of_code(&arguments.catalog.open()?)?;
     let blocks = arguments.blocks_per_task.min(whole.blocks.len() as u32);
-    let own = planned(&arguments, &[format!("blocks={blocks}")])?;
+    let mut of_task = vec![format!("blocks={blocks}")];
+    let loads = fewer_loads(&whole, blocks);
+    of_task.extend(loads.clone());
+    let own = planned(&arguments, &of_task)?;
     let tasks = (whole.blocks.len() as u32).div_ceil(blocks);
     check_servers(&whole, tasks)?;
     let fanout = Fanout {
@@ -118,7 +121,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         blocks,
         seed: whole.experiment.seed,
         program: std::env::current_exe().context("cannot find the path of this program")?,
-        words: words(&arguments),
+        words: words(&arguments, loads),
         options: arguments.option.clone(),
         ..Fanout::default()
     };
@@ -192,6 +195,12 @@ fn planned(arguments: &Arguments, set: &[String]) -> anyhow::Result<Plan> {
     experiment.plan_with(&arguments.catalog.open()?, &arguments.host.seen_places()?, &unset)
 }
 
+/// What a task sets where the experiment has more loads than a task has blocks: each task loads its
+/// tables itself.
+fn fewer_loads(whole: &Plan, blocks: u32) -> Option<String> {
+    (whole.experiment.loads > blocks).then(|| format!("loads={blocks}"))
+}
+
 /// Refuses a server that is there already and that several tasks would use at the same time: each
 /// would be a load beside the others, and only one can make its database.
 fn check_servers(plan: &Plan, tasks: u32) -> anyhow::Result<()> {
@@ -217,17 +226,20 @@ fn is_elsewhere(attach: &Attach, server: &str) -> bool {
     host != "localhost" && !host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// What all tasks say to `dbdyno run`. They start in other folders.
-fn words(arguments: &Arguments) -> Vec<String> {
+/// What all tasks say to `dbdyno run`, with a key that all of them set, if there is one. They start
+/// in other folders.
+fn words(arguments: &Arguments, set: Option<String>) -> Vec<String> {
     let experiment = arguments.experiment.experiment.as_deref().unwrap_or_default();
     let catalog = arguments.catalog.catalog.as_deref();
     let catalog = CatalogArgs { catalog: catalog.map(|folder| of_file(folder).into()) };
     // Another task on the same host is no reason to give up.
     let concurrency = if arguments.allow_concurrent { "--allow-concurrent" } else { "--wait" };
     let named = [of_experiment(experiment), concurrency.to_owned()];
+    let set = set.map(|set| vec!["--set".to_owned(), set]).unwrap_or_default();
     [
         &named[..],
         &arguments.experiment.words(),
+        &set,
         &catalog.words(),
         &arguments.host.words(),
         &arguments.counts.words(),
@@ -278,6 +290,17 @@ mod tests {
         check("localhost", None, false);
         check("::1", None, false);
         check("", Some("/run/postgresql"), false);
+    }
+
+    #[test]
+    fn a_task_has_no_more_loads_than_blocks() {
+        let whole = crate::versions::tests::plan_of(&["blocks=6", "loads=3"]);
+        let check = |blocks: u32, expected: Option<&str>| {
+            assert_eq!(fewer_loads(&whole, blocks).as_deref(), expected, "{blocks}");
+        };
+        check(1, Some("loads=1"));
+        check(2, Some("loads=2"));
+        check(3, None);
     }
 
     #[test]
