@@ -8,7 +8,9 @@ use crate::{
     count,
     exit::Code,
     feasible, shell, talk,
+    versions::HostVersions,
 };
+use ::plan::Catalog;
 use anyhow::Context;
 use clap::{ArgMatches, Args, Command, FromArgMatches, builder::PossibleValuesParser};
 use model::{
@@ -104,14 +106,15 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     if let Some(text) = arguments.option.iter().chain([&shown]).find(|text| has_control(text)) {
         anyhow::bail!("`{}` has a control character: use another one", text.escape_default());
     }
-    let whole = planned(&arguments, &[])?;
-    feasible::check(&whole, &arguments.host.seen_places()?)?;
-    arguments.experiment.warn_of_code(&arguments.catalog.open()?)?;
+    let (catalog, places) = (arguments.catalog.open()?, arguments.host.seen_places()?);
+    let unset = Unset { seed: Some(fastrand::u32(..).into()), ..Unset::default() };
+    let whole = arguments.experiment.plan_with(&catalog, &places, &unset)?;
+    feasible::check(&whole, &places)?;
+    arguments.experiment.warn_of_code(&catalog)?;
     let blocks = arguments.blocks_per_task.min(whole.blocks.len() as u32);
-    let mut of_task = vec![format!("blocks={blocks}")];
     let loads = fewer_loads(&whole, blocks);
-    of_task.extend(loads.clone());
-    let own = planned(&arguments, &of_task)?;
+    let set = [format!("blocks={blocks}")].into_iter().chain(loads.clone());
+    let own = of_task(&arguments, set, &catalog, &places)?;
     let tasks = (whole.blocks.len() as u32).div_ceil(blocks);
     check_servers(&whole, tasks)?;
     let fanout = Fanout {
@@ -128,7 +131,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     if folder.exists() {
         anyhow::bail!(in_the_way(&folder));
     }
-    let seconds = arguments.counts.estimated_seconds(&own, &arguments.host.seen_places()?);
+    let seconds = arguments.counts.estimated_seconds(&own, &places);
     let [each, all] = [seconds, seconds * f64::from(tasks)].map(rough);
     talk::say(&format!(
         "{} of {}; a task takes about {each}, all of them {all} of one host{}; installation not \
@@ -187,12 +190,17 @@ fn rough(seconds: f64) -> String {
     budget::time(seconds).split(' ').take(2).collect::<Vec<_>>().join(" ")
 }
 
-/// The plan with further keys set, and a seed of its own where the experiment sets none.
-fn planned(arguments: &Arguments, set: &[String]) -> anyhow::Result<Plan> {
+/// The plan of a task, which sets further keys. What there is to note was noted of the whole.
+fn of_task(
+    arguments: &Arguments,
+    set: impl Iterator<Item = String>,
+    catalog: &Catalog,
+    places: &dbms::Places,
+) -> anyhow::Result<Plan> {
     let mut experiment = arguments.experiment.clone();
-    experiment.set.extend(set.iter().cloned());
-    let unset = Unset { seed: Some(fastrand::u32(..).into()), ..Unset::default() };
-    experiment.plan_with(&arguments.catalog.open()?, &arguments.host.seen_places()?, &unset)
+    experiment.set.extend(set);
+    let draft = experiment.draft(catalog, &Unset::default())?;
+    Ok(::plan::plan(&draft, catalog, &HostVersions { places })?)
 }
 
 /// What a task sets where the experiment has more loads than a task has blocks: each task loads its
