@@ -5,7 +5,7 @@ use crate::{
     args::{CatalogArgs, CountsArgs, ExperimentArgs, HostArgs, Unset},
     budget,
     cluster::{CLUSTERS, Fanout},
-    count,
+    count, credentials,
     exit::Code,
     feasible, shell, talk,
     versions::HostVersions,
@@ -144,6 +144,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         talk::data(&fanout.script(&folder)?)?;
         return Ok(Code::Done);
     }
+    // The batch system hands it on, and every task would refuse it.
+    credentials::check()?;
     let fanout = fanout.submit(&folder)?;
     let folder = shell::quoted(&arguments.folder.display().to_string());
     talk::say(&format!(
