@@ -96,9 +96,7 @@ pub(crate) fn report(
     // One that cannot be read is named, also where nothing here would use it.
     request.bank.read(results.dir())?;
     chosen_archives(&mut stored, &request.choice)?;
-    if !matches!(selection, Selection::Run(_)) {
-        pooled::leave_out_unreadable(results, &mut stored)?;
-    }
+    pooled::leave_out_unreadable(results, selection, &mut stored)?;
     if let Some(factor) = &request.across {
         across::only(results, &mut stored, factor)?;
     }
@@ -120,9 +118,7 @@ pub(crate) fn report(
         let is_told = pool.apart.is_some();
         compared.comparison.warnings.extend(pool.apart);
         for run in pool.runs.iter().map(|slices| run_of(slices)) {
-            let unfinished = resumption::unfinished(results, run)?;
-            compared.comparison.is_unfinished |= unfinished.is_some();
-            compared.comparison.conditions.extend(unfinished);
+            resumption::tell_unfinished(results, run, &mut compared.comparison)?;
             compared.comparison.warnings.extend(resumption::newer(results, selection, run)?);
         }
         // Candidates are a run's variants against its own base.

@@ -79,6 +79,13 @@ fn compare(
                 .to_owned(),
         );
     }
+    if results.runs()?.iter().any(|info| info.id == run && !info.finished) {
+        comparison.warnings.push(format!(
+            "the import of `{}` was cut short or goes on, so variants may be missing: import it \
+             again",
+            header.experiment
+        ));
+    }
     let irregular = header.irregular_places();
     if irregular > 0 {
         comparison.warnings.push(format!(
@@ -173,5 +180,41 @@ fn design_of(header: &ImportHeader) -> Design {
         suite: header.experiment.clone(),
         subjects: subjects.collect(),
         ..Design::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::imported::Source;
+    use store::Selection;
+
+    #[test]
+    fn an_import_that_was_cut_short_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let results = Results::open_or_create(folder.path().join("r")).unwrap();
+        let measurement = Measurement {
+            experiment: "a".into(),
+            subject: "x".into(),
+            phase: "read".into(),
+            metric: "ops_per_second".into(),
+            value: 1.0,
+            state: SliceState::Measured,
+            ..Measurement::default()
+        };
+        let (text, source) = (String::new(), Source::default());
+        let value = ImportedValue { measurement, text, source };
+        let (experiment, subjects) = ("a".to_owned(), vec!["x".to_owned()]);
+        let header = ImportHeader { experiment, subjects, ..ImportHeader::default() };
+        let run = results.import(&header, &[value]).unwrap();
+        let is_said = || {
+            let stored = results.slices(&Selection::Run(run.clone())).unwrap();
+            let found = compared(&results, stored.imported, &Request::default()).unwrap();
+            let warnings = &found[0].0.comparison.warnings;
+            warnings.iter().any(|said| said.starts_with("the import of `a` was cut short"))
+        };
+        assert!(!is_said());
+        fs_err::remove_file(results.dir().join("runs").join(&run).join("finished")).unwrap();
+        assert!(is_said());
     }
 }

@@ -5,7 +5,7 @@ use crate::comparison::run_of;
 use analysis::Design;
 use model::{experiment::Experiment, plan::Plan};
 use std::collections::{BTreeMap, BTreeSet};
-use store::{Results, Stored, StoredSlice, StoredTrial};
+use store::{Results, Selection, Stored, StoredSlice, StoredTrial};
 
 /// Runs that are compared together.
 pub(crate) struct Pool<'a> {
@@ -31,7 +31,14 @@ struct Common {
 }
 
 /// Leaves out, with a warning, the runs whose plans cannot be read, of many that nobody named.
-pub(crate) fn leave_out_unreadable(results: &Results, stored: &mut Stored) -> anyhow::Result<()> {
+pub(crate) fn leave_out_unreadable(
+    results: &Results,
+    selection: &Selection,
+    stored: &mut Stored,
+) -> anyhow::Result<()> {
+    if matches!(selection, Selection::Run(_)) {
+        return Ok(());
+    }
     let runs: BTreeSet<&String> = stored.slices.iter().map(|slice| &slice.run).collect();
     let unreadable = runs.into_iter().filter_map(|run| {
         let error = results.plan_of(run).err()?;

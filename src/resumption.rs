@@ -1,6 +1,7 @@
 //! What is said where a run was interrupted, or cannot be continued.
 
 use crate::shell;
+use analysis::Comparison;
 use model::{experiment::Design, number::counted, plan::Plan};
 use serde_json::Value;
 use std::{collections::BTreeSet, fmt, path::Path};
@@ -20,11 +21,17 @@ pub(crate) fn with_remedy(error: runner::Error, plan: &Plan, results: &Path) -> 
         },
         runner::Error::OtherProgram { .. } => return error.into(),
         _ => match kept(plan, results).filter(|kept| kept.count > 0) {
-            Some(kept) => format!("{error}; {kept}"),
+            Some(kept) => with_kept(&error.to_string(), &kept.to_string()),
             None => return error.into(),
         },
     };
     anyhow::Error::from(error).context(context)
+}
+
+/// What is kept, behind an error; below it, where that ends with the lines of a log.
+fn with_kept(error: &str, kept: &str) -> String {
+    let apart = if error.contains('\n') { "\n" } else { "; " };
+    format!("{error}{apart}{kept}")
 }
 
 /// What an unfinished run has measured, and the command that continues it.
@@ -64,14 +71,20 @@ pub(crate) fn complete_blocks(trials: &[StoredTrial], plan: &Plan) -> usize {
     plan.blocks.iter().filter(|block| of(block.index) == plan.subjects.len()).count()
 }
 
-/// That a run is unfinished, where it is: one sentence.
-pub(crate) fn unfinished(results: &Results, run: &str) -> anyhow::Result<Option<String>> {
+/// Says in a comparison that one of its runs is unfinished, where it is.
+pub(crate) fn tell_unfinished(
+    results: &Results,
+    run: &str,
+    comparison: &mut Comparison,
+) -> anyhow::Result<()> {
     let open = results.runs()?.into_iter().find(|info| info.id == run && !info.finished);
-    let Some(open) = open else { return Ok(None) };
+    let Some(open) = open else { return Ok(()) };
     let blocks = blocks(results, &open)?;
-    Ok(Some(format!(
+    comparison.is_unfinished = true;
+    comparison.conditions.push(format!(
         "Run {run} is unfinished, {blocks}: it still measures, or `--resume` continues it."
-    )))
+    ));
+    Ok(())
 }
 
 /// That an unfinished run is newer, where the latest was meant: one sentence.
@@ -87,7 +100,9 @@ pub(crate) fn newer(
     let newer = |info: &&RunInfo| info.experiment == own.experiment && info.id > own.id;
     match runs.iter().rfind(newer).filter(|newest| !newest.finished) {
         Some(newest) if *selection == Selection::LatestPerExperiment => {
-            let (id, blocks) = (&newest.id, blocks(results, newest)?);
+            let id = &newest.id;
+            // Nothing of it is shown, so that what cannot be read of it is no reason to fail.
+            let blocks = blocks(results, newest).unwrap_or_else(|error| error.to_string());
             Ok(Some(format!(
                 "run {id} is newer, and left out as unfinished: {blocks}; name it to see it"
             )))
@@ -135,5 +150,36 @@ fn difference(other: &Plan, plan: &Plan) -> String {
         false => named.join(", "),
         true if other.subjects != plan.subjects => "its variants".to_owned(),
         true => "its workloads".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::versions::tests::plan_of;
+    use model::environment::Environment;
+
+    #[test]
+    fn a_newer_run_that_cannot_be_read_is_named_all_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let results = Results::open_or_create(folder.path().join("r")).unwrap();
+        let begin = || results.start_run(&plan_of(&[]), &Environment::default()).unwrap();
+        let first = begin();
+        first.finish().unwrap();
+        // Identifiers sort by milliseconds.
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        let second = begin();
+        let latest = Selection::LatestPerExperiment;
+        let said = || newer(&results, &latest, first.id()).unwrap().unwrap();
+        assert!(said().contains(": 0 of 5 blocks complete; name it"), "{}", said());
+        fs_err::remove_file(second.dir().join("plan.json")).unwrap();
+        assert!(said().contains(second.id()) && said().contains("plan.json"), "{}", said());
+    }
+
+    #[test]
+    fn what_is_kept_stands_below_the_log_of_a_server() {
+        let kept = "2 complete blocks are kept";
+        assert_eq!(with_kept("no space", kept), "no space; 2 complete blocks are kept");
+        assert_eq!(with_kept("its log:\na\nb", kept), format!("its log:\na\nb\n{kept}"));
     }
 }

@@ -87,20 +87,22 @@ pub(crate) fn say_lines(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", shortened(&printable(text)));
 }
 
-/// Says an error with its causes, outermost first, as one sentence.
+/// Says an error with its causes.
 pub(crate) fn error(error: &anyhow::Error) {
-    say_lines(&sentence(error));
+    say_lines(&format!("error: {}", sentence(error)));
 }
 
-/// An error with its causes, on one line but for what quotes the log of a server or of a compiler.
-fn sentence(error: &anyhow::Error) -> String {
+/// An error with its causes, outermost first and each once, on one line but for what quotes the log
+/// of a server or of a compiler, and for what says that error again with its remedy.
+pub(crate) fn sentence(error: &anyhow::Error) -> String {
+    let quotes = error.chain().filter(|one| one.is::<dbms::Error>() || one.is::<runner::Error>());
+    let quotes: Vec<String> = quotes.map(ToString::to_string).collect();
     let (mut text, mut said) = (String::new(), String::new());
-    for cause in error.chain() {
-        let quotes = cause.is::<dbms::Error>() || cause.is::<runner::Error>();
-        let cause = cause.to_string();
+    for cause in error.chain().map(ToString::to_string) {
         if !said.contains(&cause) {
-            text.push_str(if text.is_empty() { "error: " } else { ": " });
-            text.push_str(&if quotes { cause.clone() } else { escape::terminal(&cause) });
+            text.push_str(if text.is_empty() { "" } else { ": " });
+            let is_quoting = quotes.iter().any(|quoted| cause.contains(quoted));
+            text.push_str(&if is_quoting { cause.clone() } else { escape::terminal(&cause) });
             said.push_str(&cause);
         }
     }
@@ -170,12 +172,15 @@ mod tests {
     #[test]
     fn an_error_is_one_line_but_for_logs() {
         let error = anyhow::anyhow!("`a\nb` is no run").context("in `c\td`");
-        assert_eq!(sentence(&error), "error: in `c\\td`: `a\\nb` is no run");
+        assert_eq!(sentence(&error), "in `c\\td`: `a\\nb` is no run");
         let error = runner::Error::Preflight("one\ntwo".to_owned());
         assert!(sentence(&error.into()).ends_with("one\ntwo"));
         let source = Box::new(runner::Error::Preflight("one\ntwo".to_owned()));
         let error = runner::Error::OfSubject { label: "a".to_owned(), source };
         assert_eq!(sentence(&error.into()).matches("two").count(), 1);
+        let error = runner::Error::Preflight("one\ntwo".to_owned());
+        let error = anyhow::Error::from(error).context("one\ntwo\na block is kept");
+        assert_eq!(sentence(&error), "one\ntwo\na block is kept");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use crate::{
     comparison::{Request, observed_in},
     noise::BankChoice,
-    server_state,
+    resumption, server_state,
 };
 use analysis::{Comparison, Design, Observations};
 use anyhow::{bail, ensure};
@@ -77,6 +77,9 @@ pub(crate) fn compare(
     comparison.warnings.extend(analysis::host_differences(hosts[0], hosts[1]));
     let widened = widened(results, &mut comparison, (&base, &pairs), &request.bank)?;
     comparison.warnings.extend(widened);
+    for run in [&base_id, &new_id] {
+        resumption::tell_unfinished(results, run, &mut comparison)?;
+    }
     comparison.runs = vec![base_id, new_id];
     for (more, run) in left_out.into_iter().filter(|(more, _)| *more > 0) {
         let more = counted(u64::from(more), "block");

@@ -220,26 +220,32 @@ impl Bisection<'_> {
     /// The finished run of a probe, or why its candidate is skipped. Fails where an end has failed:
     /// a candidate is only judged beside both.
     fn sound(&self, plan: &Plan) -> anyhow::Result<Result<Finished, String>> {
-        let (finished, failures) = match self.executed(plan) {
+        let (finished, failures, cause) = match self.executed(plan) {
             Ok(mut finished) => {
                 let failures = std::mem::take(&mut finished.failures);
-                (Some(finished), failures)
+                (Some(finished), failures, None)
             }
             Err(error) if self.stop.is_raised() || !is_of_server(&error) => return Err(error),
             Err(error) => {
                 let subject = error.downcast_ref().and_then(runner::Error::subject);
                 let subject = subject.unwrap_or_default().to_owned();
-                (None, vec![Failed { subject, reason: format!("{error:#}") }])
+                let failed = Failed { subject, reason: talk::sentence(&error) };
+                (None, vec![failed], Some(error))
             }
         };
         let labels: Vec<&str> = plan.subjects.iter().map(|one| one.label.as_str()).collect();
         if let Some((place, reason)) = failed_end(&labels, &failures) {
             let ends = [0, self.positions.count() - 1];
-            bail!(
+            let said = format!(
                 "the end `{}` cannot be measured: {reason}; when that is mended, begin anew with \
                  another `--results`",
                 self.positions.name(ends[place])
             );
+            // Beside its cause the log of a server keeps its lines.
+            return Err(match cause {
+                Some(cause) => cause.context(said),
+                None => anyhow::Error::msg(said),
+            });
         }
         let reason = failures.into_iter().next().map(|failed| failed.reason);
         Ok(match (reason, finished) {

@@ -57,7 +57,7 @@ pub(super) fn kept(
 ) -> anyhow::Result<Option<Sides>> {
     match sides {
         Err(error) if state.has_decided() && !stop.is_raised() => {
-            talk::say_lines(&format!("warning: {error:#}"));
+            talk::say_lines(&format!("warning: {}", talk::sentence(&error)));
             Ok(None)
         }
         sides => sides.map(Some),

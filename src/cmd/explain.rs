@@ -148,12 +148,14 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let plan = results.plan_of(&run)?;
     let phase = &phase(&plan, arguments.phase.as_deref())?.name;
     let subjects = subjects(&plan, &arguments.variants)?;
-    let explanation = if arguments.kept {
-        kept(&results, &run, arguments.by.quantity(), phase, subjects)?
-    } else {
-        let explanation = counted_anew(&arguments, &plan, phase, subjects)?;
-        results.keep_explanation(&run, &explanation)?;
-        explanation
+    let by = arguments.by.quantity();
+    let (explanation, added) = match arguments.kept {
+        true => (kept(&results, &run, by, phase, subjects)?, Ok(())),
+        false => {
+            let explanation = counted_anew(&arguments, &plan, phase, subjects)?;
+            let added = results.keep_explanation(&run, &explanation);
+            (explanation, added)
+        }
     };
     for cold in explained::not_steady(&explanation) {
         talk::say(&format!("warning: {cold}"));
@@ -162,6 +164,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         talk::say(&format!("warning: {far}"));
     }
     show(&explanation, &arguments, matches)?;
+    // What took minutes is shown, also where the folder takes nothing.
+    added.with_context(|| format!("this is not added to run `{run}`"))?;
     Ok(Code::Done)
 }
 

@@ -8,7 +8,7 @@ use crate::{
     exit::Code,
     inputs,
     noise::BankChoice,
-    outputs, talk,
+    outputs, pooled, talk,
 };
 use archive::{
     ExportOptions, Input, Study,
@@ -102,6 +102,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let choice = Choice::from(arguments.choice);
     let mut stored = results.slices(&selection)?;
     comparison::chosen_archives(&mut stored, &choice)?;
+    pooled::leave_out_unreadable(&results, &selection, &mut stored)?;
     for warning in &stored.warnings {
         talk::say(&format!("warning: {warning}"));
     }

@@ -8,6 +8,7 @@ use crate::{
     progress::{Reports, Terminal},
     referee::Referee,
     resumption, signals, talk,
+    versions::HostVersions,
 };
 use analysis::explained::Explained;
 use anyhow::Context;
@@ -265,7 +266,9 @@ fn planned(
             break;
         }
         unset.seed = results.plan_of(&run.id).ok().map(|plan| plan.experiment.seed);
-        let own = arguments.experiment.plan_with(catalog, places, &unset)?;
+        // What there is to note was noted above.
+        let draft = arguments.experiment.draft(catalog, &unset)?;
+        let own = plan::plan(&draft, catalog, &HostVersions { places })?;
         if own.hash == run.plan {
             plan = own;
             break;

@@ -5,10 +5,12 @@ use crate::{
     args::{CatalogArgs, CountsArgs, ExperimentArgs, HostArgs, Unset},
     budget,
     cluster::{CLUSTERS, Fanout},
-    count,
+    count, credentials,
     exit::Code,
     feasible, shell, talk,
+    versions::HostVersions,
 };
+use ::plan::Catalog;
 use anyhow::Context;
 use clap::{ArgMatches, Args, Command, FromArgMatches, builder::PossibleValuesParser};
 use model::{
@@ -104,11 +106,15 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     if let Some(text) = arguments.option.iter().chain([&shown]).find(|text| has_control(text)) {
         anyhow::bail!("`{}` has a control character: use another one", text.escape_default());
     }
-    let whole = planned(&arguments, &[])?;
-    feasible::check(&whole, &arguments.host.seen_places()?)?;
-    arguments.experiment.warn_of_code(&arguments.catalog.open()?)?;
+    let (catalog, places) = (arguments.catalog.open()?, arguments.host.seen_places()?);
+    let unset = Unset { seed: Some(fastrand::u32(..).into()), ..Unset::default() };
+    let whole = arguments.experiment.plan_with(&catalog, &places, &unset)?;
+    feasible::check(&whole, &places)?;
+    arguments.experiment.warn_of_code(&catalog)?;
     let blocks = arguments.blocks_per_task.min(whole.blocks.len() as u32);
-    let own = planned(&arguments, &[format!("blocks={blocks}")])?;
+    let loads = fewer_loads(&whole, blocks);
+    let set = [format!("blocks={blocks}")].into_iter().chain(loads.clone());
+    let own = of_task(&arguments, set, &catalog, &places)?;
     let tasks = (whole.blocks.len() as u32).div_ceil(blocks);
     check_servers(&whole, tasks)?;
     let fanout = Fanout {
@@ -118,14 +124,14 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         blocks,
         seed: whole.experiment.seed,
         program: std::env::current_exe().context("cannot find the path of this program")?,
-        words: words(&arguments),
+        words: words(&arguments, loads),
         options: arguments.option.clone(),
         ..Fanout::default()
     };
     if folder.exists() {
         anyhow::bail!(in_the_way(&folder));
     }
-    let seconds = arguments.counts.estimated_seconds(&own, &arguments.host.seen_places()?);
+    let seconds = arguments.counts.estimated_seconds(&own, &places);
     let [each, all] = [seconds, seconds * f64::from(tasks)].map(rough);
     talk::say(&format!(
         "{} of {}; a task takes about {each}, all of them {all} of one host{}; installation not \
@@ -138,6 +144,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         talk::data(&fanout.script(&folder)?)?;
         return Ok(Code::Done);
     }
+    // The batch system hands it on, and every task would refuse it.
+    credentials::check()?;
     let fanout = fanout.submit(&folder)?;
     let folder = shell::quoted(&arguments.folder.display().to_string());
     talk::say(&format!(
@@ -184,12 +192,23 @@ fn rough(seconds: f64) -> String {
     budget::time(seconds).split(' ').take(2).collect::<Vec<_>>().join(" ")
 }
 
-/// The plan with further keys set, and a seed of its own where the experiment sets none.
-fn planned(arguments: &Arguments, set: &[String]) -> anyhow::Result<Plan> {
+/// The plan of a task, which sets further keys. What there is to note was noted of the whole.
+fn of_task(
+    arguments: &Arguments,
+    set: impl Iterator<Item = String>,
+    catalog: &Catalog,
+    places: &dbms::Places,
+) -> anyhow::Result<Plan> {
     let mut experiment = arguments.experiment.clone();
-    experiment.set.extend(set.iter().cloned());
-    let unset = Unset { seed: Some(fastrand::u32(..).into()), ..Unset::default() };
-    experiment.plan_with(&arguments.catalog.open()?, &arguments.host.seen_places()?, &unset)
+    experiment.set.extend(set);
+    let draft = experiment.draft(catalog, &Unset::default())?;
+    Ok(::plan::plan(&draft, catalog, &HostVersions { places })?)
+}
+
+/// What a task sets where the experiment has more loads than a task has blocks: each task loads its
+/// tables itself.
+fn fewer_loads(whole: &Plan, blocks: u32) -> Option<String> {
+    (whole.experiment.loads > blocks).then(|| format!("loads={blocks}"))
 }
 
 /// Refuses a server that is there already and that several tasks would use at the same time: each
@@ -217,17 +236,20 @@ fn is_elsewhere(attach: &Attach, server: &str) -> bool {
     host != "localhost" && !host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// What all tasks say to `dbdyno run`. They start in other folders.
-fn words(arguments: &Arguments) -> Vec<String> {
+/// What all tasks say to `dbdyno run`, with a key that all of them set, if there is one. They start
+/// in other folders.
+fn words(arguments: &Arguments, set: Option<String>) -> Vec<String> {
     let experiment = arguments.experiment.experiment.as_deref().unwrap_or_default();
     let catalog = arguments.catalog.catalog.as_deref();
     let catalog = CatalogArgs { catalog: catalog.map(|folder| of_file(folder).into()) };
     // Another task on the same host is no reason to give up.
     let concurrency = if arguments.allow_concurrent { "--allow-concurrent" } else { "--wait" };
     let named = [of_experiment(experiment), concurrency.to_owned()];
+    let set = set.map(|set| vec!["--set".to_owned(), set]).unwrap_or_default();
     [
         &named[..],
         &arguments.experiment.words(),
+        &set,
         &catalog.words(),
         &arguments.host.words(),
         &arguments.counts.words(),
@@ -278,6 +300,17 @@ mod tests {
         check("localhost", None, false);
         check("::1", None, false);
         check("", Some("/run/postgresql"), false);
+    }
+
+    #[test]
+    fn a_task_has_no_more_loads_than_blocks() {
+        let whole = crate::versions::tests::plan_of(&["blocks=6", "loads=3"]);
+        let check = |blocks: u32, expected: Option<&str>| {
+            assert_eq!(fewer_loads(&whole, blocks).as_deref(), expected, "{blocks}");
+        };
+        check(1, Some("loads=1"));
+        check(2, Some("loads=2"));
+        check(3, None);
     }
 
     #[test]

@@ -78,7 +78,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let keeper = match Keeper::start(&exe, &place) {
         Ok(keeper) => keeper,
         Err(error) => {
-            place.remove()?;
+            // The first error is the one to be told.
+            let _ = place.remove();
             return Err(error.into());
         }
     };
@@ -93,9 +94,10 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     };
     let served = serve(&launch, &keeper, &exe, &stop);
     let ended = keeper.end();
-    place.remove()?;
+    let removed = place.remove();
     served?;
     ended?;
+    removed?;
     Ok(Code::Done)
 }
 

@@ -349,4 +349,9 @@ fn mistakes_with_a_batch_system_are_one_sentence_each() {
     check(&["status", "nothing"], "there is no fan-out in `nothing`");
     check(&["collect", "mine.toml"], "there is no fan-out in `mine.toml`");
     check(&["submit", "none.toml", "--folder", "fan2"], "none.toml");
+    // A task of one block loads its tables itself, once.
+    let loads = ["--set", "blocks=4", "--set", "loads=2", "--dry-run"];
+    let submit = ["submit", "mine.toml", "--folder", "fan2"];
+    let (_, said) = lab.ends(0, &[&submit[..], &loads].concat());
+    assert!(said.contains("4 tasks of 1 block;"), "{said}");
 }

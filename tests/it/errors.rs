@@ -237,7 +237,8 @@ fn a_port_in_use_is_named() {
 #[test]
 fn a_password_in_the_environment_is_refused_with_a_safer_way() {
     let lab = Lab::with_small_logs();
-    for arguments in [&["run"][..], &["verify"], &["up", "mysql@9"]] {
+    let submit = ["submit", "quickstart", "--folder", "fan"];
+    for arguments in [&["run"][..], &["verify"], &["up", "mysql@9"], &submit] {
         let err = refusal(lab.command(arguments).env("MYSQL_PWD", "hush-hush"), "password");
         assert!(err.contains("`MYSQL_PWD`") && err.contains("`--defaults-file`"), "{err}");
         assert!(!err.contains("hush"), "{err}");

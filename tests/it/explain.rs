@@ -100,6 +100,17 @@ fn check_kept(lab: &Lab, run: &str, found: &serde_json::Value) {
     assert!((sum / all - 1.0).abs() < 1e-3, "{sum} of {all}");
 }
 
+/// What was counted is shown, also where the run cannot take it.
+fn check_shown(lab: &Lab, run: &str) {
+    let folder = lab.path("dbdyno-results/runs").join(run);
+    let lock = std::fs::File::open(folder.join("lock")).unwrap();
+    lock.lock().unwrap();
+    let (out, said) = lab.ends(2, &["explain", run, "--operations", "1000"]);
+    assert!(out.contains(" user instructions per operation on "), "{out}");
+    assert!(said.contains("this is not added to run `"), "{said}");
+    assert!(said.contains("is being written by another process"), "{said}");
+}
+
 #[test]
 fn every_instruction_of_sqlite_has_a_function() {
     let lab = Lab::with_small_logs();
@@ -109,6 +120,7 @@ fn every_instruction_of_sqlite_has_a_function() {
     let step = function(&found, "sqlite3VdbeExec");
     assert_eq!(step["sides"][0]["calls"], 2.0, "one for the row, one for the end");
     check_kept(&lab, &run, &found);
+    check_shown(&lab, &run);
     let report = lab.succeed(&["report", "--out", "report.html"]);
     let page = std::fs::read_to_string(lab.path(report.trim())).unwrap();
     assert!(page.contains("Explained by function") && page.contains("virtual machine"));

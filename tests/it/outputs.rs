@@ -94,6 +94,8 @@ fn a_damaged_run_costs_a_line_and_not_the_list() {
     assert!(said.contains("run.json` is missing"), "{said}");
     let (_, said) = lab.ends(0, &["compare", "--all"]);
     assert!(said.contains("left out: ") && said.contains("plan.json"), "{said}");
+    let (_, said) = lab.ends(0, &["export", "--all", "--format", "csv", "--out", "out"]);
+    assert!(said.contains("left out: ") && said.contains("plan.json"), "{said}");
 }
 
 #[test]

@@ -190,6 +190,22 @@ fn the_command_that_resumes_a_run_without_a_complete_block_works() {
 }
 
 #[test]
+fn ctrl_c_while_a_build_is_fetched_is_no_failure_of_its_registry() {
+    let lab = Lab::new();
+    let build = "factors.build = [\"mysql@5.6.24\"]";
+    lab.write("old.toml", &["question = \"?\"", "suite = \"quick\"", build].join("\n"));
+    // A terminal sends it to the client too, which gives up.
+    let client = lab.write("npm", "#!/bin/sh\nkill -INT $PPID\nexit 1\n");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(client, mode).unwrap();
+    let Some(mut command) = as_nobody(&lab, &["run", "old.toml"]) else { return };
+    let search = std::env::var("PATH").unwrap();
+    let search = format!("{}:{search}", lab.path("").display());
+    let (_, said) = ends(130, command.env("PATH", search));
+    assert!(said.contains("error: interrupted before anything was measured"), "{said}");
+}
+
+#[test]
 fn files_of_the_catalog_are_shown_as_they_are() {
     let lab = Lab::new();
     let shown = |kind: &str, name: &str| lab.succeed(&["show", kind, name]);

@@ -99,6 +99,12 @@ fn a_run_is_compared_with_an_earlier_one() {
     refused(&["compare", first, second, "--archive", "again"], "--archive");
     let rates = lab.succeed(&["compare", first, second, "--metric", "ops_per_*"]);
     assert!(rates.contains("point-query"), "{rates}");
+    // One that still measures is no whole run.
+    let finished = lab.path("dbdyno-results/runs").join(second).join("finished");
+    std::fs::rename(&finished, lab.path("aside")).unwrap();
+    let table = lab.succeed(&["compare", first, second]);
+    std::fs::rename(lab.path("aside"), finished).unwrap();
+    assert!(table.contains(&format!("Run {second} is unfinished, 4 of 4 blocks")), "{table}");
 
     // What was changed is left out by name.
     lengthen(&lab.records_of(second)[0].join("slices.jsonl"));

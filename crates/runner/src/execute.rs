@@ -110,7 +110,9 @@ fn install(plan: &Plan, host: &Host<'_>) -> Result<Builds, Error> {
     let mut builds = Builds::default();
     for subject in &plan.subjects {
         host.stop.check()?;
-        let build = made_ready(subject, host).map_err(|error| error.of_subject(&subject.label))?;
+        // Ctrl-C ends the clients of registries too.
+        let build = host.stop.unless_raised(made_ready(subject, host));
+        let build = build.map_err(|error| error.of_subject(&subject.label))?;
         let is_embedded = dbms::is_embedded(&subject.build.server);
         let (server, library) = if is_embedded { (None, build) } else { (build, None) };
         let mut extension = Vec::new();
@@ -118,8 +120,9 @@ fn install(plan: &Plan, host: &Host<'_>) -> Result<Builds, Error> {
             let protocol = dbms::find(&server.server)?.protocol();
             if let Some(name) = plan.extension(protocol) {
                 let mut progress = |text: &str| host.observer.tell(&Progress::Step(text));
-                extension = dbms::provide_extension(&name, server, host.places, &mut progress)
-                    .map_err(|error| Error::from(error).of_subject(&subject.label))?;
+                let found = dbms::provide_extension(&name, server, host.places, &mut progress);
+                let found = host.stop.unless_raised(found);
+                extension = found.map_err(|error| error.of_subject(&subject.label))?;
             }
         }
         builds.extensions.push(extension);
@@ -141,13 +144,7 @@ fn made_ready(subject: &Subject, host: &Host<'_>) -> Result<Option<Installed>, E
         Source::Embedded(Some(library)) => {
             Ok(Some(dbms::installed_library(&resolved.server, &library)?))
         }
-        _ => match dbms::install_while(&resolved, host.places, &mut watch) {
-            // Whoever stopped it knows why.
-            Err(dbms::Error::Compile(dbms::CompileError::Interrupted { .. })) => {
-                Err(Error::Interrupted)
-            }
-            other => Ok(Some(other?)),
-        },
+        _ => Ok(Some(dbms::install_while(&resolved, host.places, &mut watch)?)),
     }
 }
 

@@ -365,6 +365,10 @@ impl Run<'_> {
         let _ = self.note_time();
         let _ = self.keeper.end();
         give_up(&self.place, self.options.data);
+        if self.options.data == DataFolders::Keep {
+            let said = format!("the data folders are kept under {}", self.place.data().display());
+            self.observer.tell(&Progress::Finding(&said));
+        }
     }
 
     /// Ends a run whose blocks are all complete.
