@@ -25,7 +25,8 @@ const EXPERIMENT: &str = "question = \"Which journal?\"\nsuite = \"quick\"\nrows
     [factors]\nbuild = [\"sqlite\"]\nconfig = [\"rollback\", \"wal\", \"mmap\"]\n";
 
 /// Executes its arguments where data folders have no room for the smallest database.
-const FULL_DISK: &str = "mount -t tmpfs -o mode=0711,size=64k tmpfs /var/lib/dbdyno/run && exec \"$@\"";
+const FULL_DISK: &str =
+    "mount -t tmpfs -o mode=0711,size=64k tmpfs /var/lib/dbdyno/run && exec \"$@\"";
 
 /// Tasks, one of which loses its host.
 const TASKS: usize = 4;

@@ -90,7 +90,7 @@ fn time_series_are_the_same_on_all_servers() {
         assert!(out.contains(" in all tables: 0 failures, 0 documented deviations"), "{out}");
     };
     check("tsbs", "hosts = 8, hours = 12, window_hours = 12", 15);
-    check("tsbs-load", "hosts = 8, inserts = 180, rows_per_table = 20, rows_per_statement = 10", 2);
+    check("tsbs-load", "hosts = 8, inserts = 360, rows_per_table = 20, rows_per_statement = 10", 2);
     check("tsbm", "devices = 10", 3);
 }
 

@@ -5,6 +5,7 @@
 mod beside;
 mod charts;
 mod contrast;
+mod costs;
 mod details;
 mod golden;
 mod history;
