@@ -48,7 +48,7 @@ fn of_many_variants_the_table_says_how_many_it_leaves_out() {
     let subjects: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 1.0)).collect();
     let many = page(with_recall(comparison(&subjects, 1, None)));
     let text = section(&many, "recall");
-    assert!(text.contains("or more: the fastest 3 of 30"), "{text}");
+    assert!(text.contains(", 1 user: the fastest 3 of 30"), "{text}");
     let few = page(with_recall(comparison(&TWO, 1, None)));
     assert!(!section(&few, "recall").contains(": the fastest"));
 }
