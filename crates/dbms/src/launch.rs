@@ -23,8 +23,9 @@ use std::{
 
 /// A crashed server recovers before it answers.
 const READY_LIMIT: Duration = Duration::from_secs(600);
-/// A server whose port another one has ends within this time.
-const PORT_LIMIT: Duration = Duration::from_secs(10);
+/// A server whose port another one has ends within this time, even if it recovers first. After it,
+/// the socket is taken for that of a process which a prefix has put elsewhere.
+const PORT_LIMIT: Duration = Duration::from_secs(60);
 const STEP_LIMIT: Duration = Duration::from_secs(600);
 const PROC: &str = "/proc";
 /// Longest path in the address of a UNIX socket.

@@ -112,7 +112,15 @@ pub(crate) fn holds(pid: u32, socket: &str) -> Option<bool> {
         Err(_) => return Some(false),
     };
     let name = PathBuf::from(format!("socket:[{socket}]"));
-    Some(files.flatten().any(|file| fs::read_link(file.path()).is_ok_and(|to| to == name)))
+    for file in files.flatten() {
+        match fs::read_link(file.path()) {
+            Ok(to) if to == name => return Some(true),
+            // In most containers root may list another user's files, and not read what they are.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => return None,
+            _ => {}
+        }
+    }
+    Some(false)
 }
 
 fn numbers_in(folder: &Path) -> Vec<u32> {

@@ -1,6 +1,7 @@
 //! What workers remember of a stretch: histograms per operation and counters per interval.
 //!
-//! Everything is allocated before the start barrier and merged after the end.
+//! Everything is allocated before the start barrier and merged after the end; only a stretch of
+//! more than nine hours makes more room for its intervals.
 
 mod detail;
 mod histogram;

@@ -116,7 +116,7 @@ impl Tally {
         }
     }
 
-    /// Counts an error. The only thing that may allocate in a stretch.
+    /// Counts an error. The only thing of a connection that may allocate in a stretch.
     #[cold]
     pub fn error(&mut self, failure: &Failure) {
         if failure.is_lost() {
