@@ -21,17 +21,17 @@ pub(crate) fn with_remedy(error: runner::Error, plan: &Plan, results: &Path) -> 
         },
         runner::Error::OtherProgram { .. } => return error.into(),
         _ => match kept(plan, results).filter(|kept| kept.count > 0) {
-            Some(kept) => with_kept(&error.to_string(), &kept.to_string()),
+            Some(kept) => followed(&error.to_string(), &kept.to_string()),
             None => return error.into(),
         },
     };
     anyhow::Error::from(error).context(context)
 }
 
-/// What is kept, behind an error; below it, where that ends with the lines of a log.
-fn with_kept(error: &str, kept: &str) -> String {
+/// More of a sentence, behind an error; below it, where that ends with the lines of a log.
+pub(crate) fn followed(error: &str, more: &str) -> String {
     let apart = if error.contains('\n') { "\n" } else { "; " };
-    format!("{error}{apart}{kept}")
+    format!("{error}{apart}{more}")
 }
 
 /// What an unfinished run has measured, and the command that continues it.
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn what_is_kept_stands_below_the_log_of_a_server() {
         let kept = "2 complete blocks are kept";
-        assert_eq!(with_kept("no space", kept), "no space; 2 complete blocks are kept");
-        assert_eq!(with_kept("its log:\na\nb", kept), format!("its log:\na\nb\n{kept}"));
+        assert_eq!(followed("no space", kept), "no space; 2 complete blocks are kept");
+        assert_eq!(followed("its log:\na\nb", kept), format!("its log:\na\nb\n{kept}"));
     }
 }

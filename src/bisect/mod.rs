@@ -12,7 +12,7 @@ mod verdict;
 pub(crate) use positions::{Positions, Reachable};
 pub(crate) use verdict::{Ending, Sides, Step};
 
-use crate::{talk, versions::HostVersions};
+use crate::{resumption, talk, versions::HostVersions};
 use analysis::{
     Comparison,
     bisect::{Answer, Evidence, Found, Next, Outcome, Probe, Search, evidence},
@@ -236,10 +236,10 @@ impl Bisection<'_> {
         let labels: Vec<&str> = plan.subjects.iter().map(|one| one.label.as_str()).collect();
         if let Some((place, reason)) = failed_end(&labels, &failures) {
             let ends = [0, self.positions.count() - 1];
-            let said = format!(
-                "the end `{}` cannot be measured: {reason}; when that is mended, begin anew with \
-                 another `--results`",
-                self.positions.name(ends[place])
+            let end = self.positions.name(ends[place]);
+            let said = resumption::followed(
+                &format!("the end `{end}` cannot be measured: {reason}"),
+                "when that is mended, begin anew with another `--results`",
             );
             // Beside its cause the log of a server keeps its lines.
             return Err(match cause {
@@ -310,7 +310,9 @@ impl Bisection<'_> {
         set.push(format!("seed={seed}"));
         let only = vec![self.test.clone()];
         let overrides = Overrides { set, only, seed: Some(seed), ..Overrides::default() };
-        let draft = plan::load_experiment(&self.experiment, self.catalog, &overrides)?;
+        let alone = || format!("`{}` is measured without the other tests", self.test);
+        let draft = plan::load_experiment(&self.experiment, self.catalog, &overrides)
+            .with_context(alone)?;
         let plan = plan::plan(&draft, self.catalog, &HostVersions { places: self.places })?;
         ensure!(
             positions::fits(&plan, positions.len(), &self.test),

@@ -321,7 +321,7 @@ fn own_values(draft: &Draft, entry: &DraftPhase, scope: &Parameters) -> Result<P
             )
         } else if is_loaded
             && !draft.parameters.contains_key(name)
-            && scope.get(name) != Some(&given)
+            && scope.get(name).or(workload.parameters.get(name)) != Some(&given)
         {
             format!(
                 "the phase `{phase}` sets `{name}`, with which the tables are loaded; make it a \

@@ -290,10 +290,13 @@ impl WirePhase {
         ];
         for (key, given) in of_workloads {
             if given && !kind.has_statements() {
-                let reason = format!(
-                    "`{key}` belongs to phases that execute a workload; a settle phase has \
-                     `floor_seconds` and `ceiling_seconds`"
-                );
+                let hint = match kind {
+                    PhaseKind::Settle => {
+                        "; a settle phase has `floor_seconds` and `ceiling_seconds`"
+                    }
+                    _ => "",
+                };
+                let reason = format!("`{key}` belongs to phases that execute a workload{hint}");
                 return Err(Fault::invalid(reason)).under(key);
             }
         }
