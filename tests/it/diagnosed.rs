@@ -149,6 +149,7 @@ fn is_right(kind: &Kind, build: &str, amount: u32) -> Option<bool> {
         &format!(
             "question = \"why?\"\nworkloads = [\"random-points\"]\nrows = 5000\n\
              looks = [4, 8, 12]\nslice_seconds = 0.15\nwarmup_seconds = 0.1\n\
+             decide = {{ time = \"5%\" }}\n\
              [factors]\nbuild = [\"{build}\"]\nenvironment = [\"\", \"LD_PRELOAD={}\"]\n",
             library.display()
         ),

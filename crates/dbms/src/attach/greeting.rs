@@ -90,7 +90,14 @@ fn over_network(host: &str, port: Option<u16>) -> io::Result<Heard> {
 
 fn asked(mut stream: impl Read + Write) -> io::Result<Heard> {
     let mut greeting = [0; GREETING_BYTES];
-    match stream.read(&mut greeting) {
+    let mut read = || loop {
+        match stream.read(&mut greeting) {
+            // As after Ctrl-Z, where a limit is set.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            done => break done,
+        }
+    };
+    match read() {
         Ok(length) => {
             let said = &greeting[..length];
             let otherwise = || refusal(said).map_or(Heard::Other, Heard::Refusal);
