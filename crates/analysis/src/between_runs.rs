@@ -16,7 +16,7 @@ const FEWEST_FREEDOM: f64 = 2.0;
 
 /// Widens the intervals of a comparison of two runs by what runs of one build differ by, and tests
 /// all cells once more with that, as many at once as before. `servers` has the product of each
-/// variant. Gives the sentence that says so; none where the bank knows none of the tests.
+/// variant. Gives a sentence about it; none where the bank knows none of the tests.
 pub fn widen_between_runs(
     comparison: &mut Comparison,
     runs: &[&BankedRun],

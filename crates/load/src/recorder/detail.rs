@@ -1,8 +1,7 @@
 //! What one operation did, where a workload has several, or intended start times.
 
-use super::series::ROOM;
+use super::series::Timeline;
 use model::drive::OpInterval;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Counts of one operation on one connection.
 #[derive(Debug, Clone)]
@@ -38,40 +37,8 @@ impl Detail {
 }
 
 /// The finished intervals of an operation of a role, of all connections that have it; the largest
-/// times in nanoseconds. Its clones are the same intervals.
-#[derive(Debug, Clone)]
-pub struct OpTimeline(Arc<Mutex<Vec<OpInterval>>>);
-
-impl Default for OpTimeline {
-    /// No interval yet.
-    fn default() -> Self {
-        Self(Arc::new(Mutex::new(Vec::with_capacity(ROOM))))
-    }
-}
-
-impl OpTimeline {
-    /// Adds what a connection counted in an interval; nothing makes none.
-    fn add(&self, index: usize, theirs: OpInterval) {
-        if theirs == OpInterval::default() {
-            return;
-        }
-        let mut all = self.lock();
-        if all.len() <= index {
-            all.resize(index + 1, OpInterval::default());
-        }
-        let Some(mine) = all.get_mut(index) else { return };
-        mine.intended += theirs.intended;
-        mine.completed += theirs.completed;
-        mine.rows += theirs.rows;
-        mine.service_us_max = mine.service_us_max.max(theirs.service_us_max);
-        mine.response_us_max = mine.response_us_max.max(theirs.response_us_max);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<OpInterval>> {
-        // Counts are whole whatever has become of who added them.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+/// times in nanoseconds.
+pub type OpTimeline = Timeline<OpInterval>;
 
 /// Intervals of equal width from the barrier on, as one connection counts them. An operation is
 /// answered in another one than that in which it was to start where it waits for long.
@@ -104,7 +71,17 @@ impl Current {
 
     #[cold]
     fn put_away(&mut self, finished: &OpTimeline) {
-        finished.add(self.index, std::mem::take(&mut self.counts));
+        let theirs = std::mem::take(&mut self.counts);
+        if theirs == OpInterval::default() {
+            return;
+        }
+        finished.add(self.index, |mine| {
+            mine.intended += theirs.intended;
+            mine.completed += theirs.completed;
+            mine.rows += theirs.rows;
+            mine.service_us_max = mine.service_us_max.max(theirs.service_us_max);
+            mine.response_us_max = mine.response_us_max.max(theirs.response_us_max);
+        });
     }
 }
 
@@ -118,7 +95,7 @@ impl OpSeries {
 
     /// A series that stays empty.
     pub fn none() -> Self {
-        Self::new(OpTimeline(Arc::default()), 0)
+        Self::new(OpTimeline::none(), 0)
     }
 
     /// The first interval begins at `start_ns`.
@@ -162,13 +139,13 @@ impl OpSeries {
             response_us_max: interval.response_us_max / 1000,
             ..*interval
         };
-        self.finished.lock().iter().map(in_microseconds).collect()
+        self.finished.intervals().iter().map(in_microseconds).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::series::ROOM, *};
 
     /// The intervals of all when one connection more has done this.
     fn record(timeline: &OpTimeline, times: &[(u64, u64, u64)]) -> Vec<OpInterval> {

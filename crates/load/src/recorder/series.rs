@@ -10,35 +10,36 @@ pub(super) const ROOM: usize = 32_768;
 /// The finished intervals of all connections of a stretch. Its clones are the same intervals: so
 /// many connections take no more memory than one, however long a stretch is.
 #[derive(Debug, Clone)]
-pub struct Timeline(Arc<Mutex<Vec<Interval>>>);
+pub struct Timeline<T = Interval>(Arc<Mutex<Vec<T>>>);
 
-impl Default for Timeline {
+impl<T> Default for Timeline<T> {
     /// No interval yet.
     fn default() -> Self {
         Self(Arc::new(Mutex::new(Vec::with_capacity(ROOM))))
     }
 }
 
-impl Timeline {
+impl<T: Clone + Default> Timeline<T> {
+    /// One without room, to which nothing is added.
+    pub(super) fn none() -> Self {
+        Self(Arc::default())
+    }
+
     /// All intervals, up to the last one of any connection.
-    pub fn intervals(&self) -> Vec<Interval> {
+    pub fn intervals(&self) -> Vec<T> {
         self.lock().clone()
     }
 
-    /// Adds what a connection counted in an interval: once in each, so that nobody waits for long.
-    fn add(&self, index: usize, theirs: Interval) {
+    /// Adds what a connection counted to an interval: once to each, so that nobody waits for long.
+    pub(super) fn add(&self, index: usize, counts: impl FnOnce(&mut T)) {
         let mut all = self.lock();
         if all.len() <= index {
-            all.resize(index + 1, Interval::default());
+            all.resize(index + 1, T::default());
         }
-        let Some(mine) = all.get_mut(index) else { return };
-        mine.operations += theirs.operations;
-        mine.statements += theirs.statements;
-        mine.errors += theirs.errors;
-        mine.service_us_max = mine.service_us_max.max(theirs.service_us_max / 1000);
+        all.get_mut(index).map(counts);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Interval>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<T>> {
         // Counts are whole whatever has become of who added them.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -106,7 +107,13 @@ impl Series {
 
     /// Puts the unfinished interval away: the last entry may be shorter than the others.
     pub fn finish(&mut self) {
-        self.finished.add(self.index, std::mem::take(&mut self.current));
+        let theirs = std::mem::take(&mut self.current);
+        self.finished.add(self.index, |mine| {
+            mine.operations += theirs.operations;
+            mine.statements += theirs.statements;
+            mine.errors += theirs.errors;
+            mine.service_us_max = mine.service_us_max.max(theirs.service_us_max / 1000);
+        });
     }
 
     /// The finished intervals of all connections.

@@ -180,8 +180,7 @@ impl Database {
         Ok(Some((statement, sql.get(used..).unwrap_or_default())))
     }
 
-    /// Refuses a second statement, of which `rest` is what [`Self::prepare`] left: nobody would
-    /// execute it.
+    /// Refuses a second statement in `rest`, which [`Self::prepare`] left: nobody would execute it.
     fn refuse_more(&mut self, rest: &str) -> Result<(), Failure> {
         if rest.trim_ascii().is_empty() || self.prepare(rest, Use::Once)?.is_none() {
             return Ok(());
