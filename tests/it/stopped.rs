@@ -28,7 +28,7 @@ const LONG: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_secs(9);
 /// A slice is measured while the drivers take this much CPU time [ns] in each of so many looks;
 /// what lies between slices is shorter.
-const BUSY_NS: u64 = 5_000_000;
+const BUSY_NS: u64 = 300_000;
 const LOOKS: usize = 5;
 const LOOK: Duration = Duration::from_millis(100);
 
