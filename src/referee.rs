@@ -51,9 +51,12 @@ fn look(comparison: &Comparison) -> Look {
         return Look { sentence, ..Look::default() };
     }
     let phases = comparison.phases.iter();
-    let is_open = |cell: &Cell| comparison.margins.awaits(cell.metric) && is_open(cell);
-    let (open, decided): (Vec<_>, Vec<_>) =
+    let is_awaited = |cell: &Cell| comparison.margins.awaits(cell.metric) && cell.ratio.is_some();
+    let is_open = |cell: &Cell| is_awaited(cell) && is_open(cell);
+    let (open, closed): (Vec<_>, Vec<_>) =
         phases.partition(|phase| phase.cells.iter().any(is_open));
+    let (decided, empty): (Vec<_>, Vec<_>) =
+        closed.iter().partition(|phase| phase.cells.iter().any(is_awaited));
     let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
     let blocks = cells.map(|cell| cell.blocks).max().unwrap_or(0);
     let mut sentence = format!(
@@ -63,12 +66,12 @@ fn look(comparison: &Comparison) -> Look {
         number::counted(comparison.phases.len() as u64, "test")
     );
     if !open.is_empty() {
-        let need = |phase: &&PhaseResult| need(phase, &is_open);
-        let mut named: Vec<String> = open.iter().take(NAMED).map(need).collect();
-        if open.len() > NAMED {
-            named.push(format!("{} more", open.len() - NAMED));
-        }
-        sentence.push_str(&format!("; open: {}", named.join(", ")));
+        let need = |phase: &PhaseResult| need(phase, &is_open);
+        sentence.push_str(&format!("; open: {}", named(&open, need)));
+    }
+    if !empty.is_empty() {
+        let without = named(&empty, |phase| phase.phase.clone());
+        sentence.push_str(&format!("; without a value of what is to be decided: {without}"));
     }
     let names = |phases: &[&PhaseResult]| phases.iter().map(|one| one.phase.clone()).collect();
     let counts = |cell: &Cell| cell.metric.family == Some(Family::Instructions);
@@ -77,14 +80,23 @@ fn look(comparison: &Comparison) -> Look {
         !open && phase.cells.iter().any(|cell| counts(cell) && cell.ratio.is_some())
     });
     let counted: Vec<&PhaseResult> = counted.collect();
-    Look { decided: names(&decided), counted: names(&counted), sentence }
+    Look { decided: names(&closed), counted: names(&counted), sentence }
 }
 
 /// Whether more blocks may decide a cell.
 fn is_open(cell: &Cell) -> bool {
     let is_undecided = cell.verdict.is_assessed() && !cell.verdict.is_decided();
     let may_become = matches!(cell.verdict, Verdict::Unreplicated | Verdict::Invalid);
-    cell.ratio.is_some() && (is_undecided || may_become)
+    is_undecided || may_become
+}
+
+/// The first phases, each in the words of `say`, and how many more there are.
+fn named(phases: &[&PhaseResult], say: impl Fn(&PhaseResult) -> String) -> String {
+    let mut named: Vec<String> = phases.iter().take(NAMED).map(|phase| say(phase)).collect();
+    if phases.len() > NAMED {
+        named.push(format!("{} more", phases.len() - NAMED));
+    }
+    named.join(", ")
 }
 
 /// An open test, and the blocks that should decide it.

@@ -72,10 +72,18 @@ fn what_is_not_asked_for_is_not_awaited() {
     let said = text(&output.stderr);
     assert!(output.status.success(), "{said}");
     assert!(said.contains("after 4 blocks: 1 of 1 test decided"), "{said}");
-    assert!(said.contains("the run ended after 4 blocks: all is decided"), "{said}");
+    assert!(said.contains("the run ended after 4 blocks: no test is open"), "{said}");
     let table = text(&output.stdout);
     assert!(table.contains("100 % for instructions"), "{table}");
     assert!(lab.succeed(&["list", "runs"]).contains("4 of at most 16 blocks"));
+    // Where nothing counts instructions, there is no value to decide on.
+    let output = lab.run(&[&words[..], &asked, &["--counts", "none"]].concat());
+    let said = text(&output.stderr);
+    let found = lab.comparison();
+    let mut rows = found["comparisons"].as_array().unwrap().iter();
+    let counted = rows.any(|row| row["metric"].as_str().unwrap().contains("instructions"));
+    let without = "0 of 1 test decided; without a value of what is to be decided: point-query";
+    assert_eq!(said.contains(without), !counted, "{said}");
     let list = "a list such as `time=5%,cpu=2%";
     for (wrong, expected) in
         [("cpu", list), ("latency=5%", list), ("", list), ("time=10", "write `time=10%`")]

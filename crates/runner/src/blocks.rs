@@ -88,7 +88,7 @@ fn look(run: &mut Run<'_>, blocks: u32, index: usize) -> Result<Next, Error> {
     let mut measured = run.plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
     if measured.all(|phase| found.decided.contains(&phase.name)) {
         run.ended =
-            Some(format!("the run ended after {}: all is decided", counted(blocks, "block")));
+            Some(format!("the run ended after {}: no test is open", counted(blocks, "block")));
         return Ok(Next::End);
     }
     let plan = run.plan;
