@@ -14,7 +14,13 @@ const ROUGHLY: f64 = 2.0;
 /// what would fit. What has one factor is measured at least until its first look.
 /// `seconds` is what all blocks take.
 pub(crate) fn check(plan: &Plan, seconds: f64, budget: Duration) -> anyhow::Result<()> {
-    let first = plan.experiment.looks.first().copied().unwrap_or(plan.experiment.blocks);
+    let Some(&first) = plan.experiment.looks.first() else {
+        talk::say(&format!(
+            "note: the budget ends nothing: verdicts need more than {}",
+            counted(plan.experiment.blocks, "block")
+        ));
+        return Ok(());
+    };
     let share = f64::from(first) / f64::from(plan.experiment.blocks.max(1));
     let seconds = seconds * share.min(1.0);
     if seconds <= ROUGHLY * budget.as_secs_f64() {

@@ -2,7 +2,7 @@
 
 use crate::{
     errors::{QUESTION, SUITE, refusal},
-    lab::Lab,
+    lab::{Lab, text},
 };
 
 #[test]
@@ -62,7 +62,11 @@ fn the_best_of_many_candidates_is_one_of_the_run_against_its_own_base() {
          build = [\"sqlite\"]\nclients = [1, 2]\nconfig = [\"rollback\", \"wal\", \
          \"wal-normal\", \"journal-memory\", \"page-8k\", \"durable\"]\n",
     );
-    lab.succeed(&["run", "many.toml", "--counts", "none", "--progress", "none"]);
+    let words = ["run", "many.toml", "--counts", "none", "--progress", "none", "--budget", "1h"];
+    let output = lab.run(&words);
+    let said = text(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("note: the budget ends nothing: verdicts need more than 1 block"));
     let is_said = |words: &[&str]| {
         let table = lab.succeed(&[&["compare"], words].concat());
         table.contains("of 6 candidates")
