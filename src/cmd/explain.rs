@@ -33,12 +33,12 @@ use store::Results;
 pub(super) const VERB: Verb = Verb {
     name: "explain",
     about: "Explains a difference in instructions or CPU time by the functions of two variants",
-    details: "Loads the tables as the run did, starts both servers one after the other under \
-              emulation, warms each until its count per operation is steady, and counts every \
-              instruction of the task that serves one connection, by its tree of calls. Adds the \
-              result to the run, where `dbdyno report` shows it.\n\n\
-              `--by time` starts the servers at full speed instead, and samples where that task \
-              spends its CPU time, in the server and in the kernel.\n\n\
+    details: "Loads the tables as the run did, starts both servers under emulation, warms each \
+              until its count per operation is steady, and counts every instruction of the task \
+              that serves one connection, by its tree of calls. Adds the result to the run, where \
+              `dbdyno report` shows it.\n\n\
+              `--by time` starts the servers at full speed instead, one after the other, and \
+              samples where that task spends its CPU time, in the server and in the kernel.\n\n\
               Instructions need QEMU's user-mode emulator (Debian: package `qemu-user`). Time \
               needs root, or `kernel.perf_event_paranoid` of 0 or less.\n\n\
               Exit codes:\n  \
