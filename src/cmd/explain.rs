@@ -72,7 +72,7 @@ struct Arguments {
     /// The run: its identifier, or the beginning of it (see `dbdyno list runs`), or `latest`
     #[arg(value_name = "RUN")]
     run: String,
-    /// The workload; needed if the run has several
+    /// The test, as in tables; needed if the run has several
     #[arg(long, value_name = "NAME")]
     phase: Option<String>,
     /// The base and a variant; needed if the run has more than two
