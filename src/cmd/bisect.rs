@@ -61,7 +61,7 @@ struct Arguments {
     /// The end without the change
     #[arg(long, value_name = "GOOD")]
     good: String,
-    /// The end with it
+    /// The end with the change
     #[arg(long, value_name = "BAD")]
     bad: String,
     /// The test; needed if the experiment has several

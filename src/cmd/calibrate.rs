@@ -24,9 +24,9 @@ pub(super) const VERB: Verb = Verb {
     about: "Measures a build against itself to learn the noise of this host",
     details: "Runs the base of the experiment twice side by side, again and again, and adds what \
               differed to `bank.jsonl` in the results folder (the records are in its folder \
-              `calibration`). `dbdyno compare` then needs fewer \
-              blocks on hosts of this kind, and `dbdyno doctor --noise` tells what can be found \
-              in which time. What was added stays if a later run is interrupted.",
+              `calibration`). `dbdyno compare` then needs fewer blocks on hosts of this kind, and \
+              `dbdyno doctor --noise` shows which changes can be found in how much time. What was \
+              added stays if a later run is interrupted.",
     examples: &[
         ("dbdyno calibrate", "20 runs of the quickstart"),
         ("dbdyno calibrate mysql-5.6-vs-9 --runs 5", "The base of your comparison, overnight"),

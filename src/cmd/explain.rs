@@ -33,12 +33,12 @@ use store::Results;
 pub(super) const VERB: Verb = Verb {
     name: "explain",
     about: "Explains a difference in instructions or CPU time by the functions of two variants",
-    details: "Loads the tables as the run did, starts both servers one after the other under \
-              emulation, warms each until its count per operation is steady, and counts every \
-              instruction of the task that serves one connection, by its tree of calls. Adds the \
-              result to the run, where `dbdyno report` shows it.\n\n\
-              `--by time` starts the servers at full speed instead, and samples where that task \
-              spends its CPU time, in the server and in the kernel.\n\n\
+    details: "Loads the tables as the run did, starts both servers under emulation, warms each \
+              until its count per operation is steady, and counts every instruction of the task \
+              that serves one connection, by its tree of calls. Adds the result to the run, where \
+              `dbdyno report` shows it.\n\n\
+              `--by time` starts the servers at full speed instead, one after the other, and \
+              samples where that task spends its CPU time, in the server and in the kernel.\n\n\
               Instructions need QEMU's user-mode emulator (Debian: package `qemu-user`). Time \
               needs root, or `kernel.perf_event_paranoid` of 0 or less.\n\n\
               Exit codes:\n  \
@@ -72,7 +72,7 @@ struct Arguments {
     /// The run: its identifier, or the beginning of it (see `dbdyno list runs`), or `latest`
     #[arg(value_name = "RUN")]
     run: String,
-    /// The workload; needed if the run has several
+    /// The test, as in tables; needed if the run has several
     #[arg(long, value_name = "NAME")]
     phase: Option<String>,
     /// The base and a variant; needed if the run has more than two

@@ -62,8 +62,8 @@ struct Arguments {
     /// further
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     budget: Option<Duration>,
-    /// Decide only what LIST names of `time` (rates and latencies), `cpu` and `instructions`, with
-    /// the changes that matter [default: time=5%,cpu=2%,instructions=0.5%]
+    /// Decide only what LIST names of `time` (throughput), `cpu` and `instructions`, with the
+    /// changes that matter [default: time=5%,cpu=2%,instructions=0.5%]
     #[arg(long, value_name = "LIST", value_parser = decisions)]
     decide: Option<String>,
     /// Explain changes in instructions by function after the last block, the largest first, and

@@ -15,8 +15,9 @@ use std::path::Path;
 pub(super) const VERB: Verb = Verb {
     name: "status",
     about: "Shows how far the tasks of `dbdyno submit` are",
-    details: "Says why tasks ended early or finished with failed slices, and how they are done \
-              again. A host has its name in the batch system, and in parentheses that in records.",
+    details: "Shows why tasks ended early or finished with failed slices, and how to do them \
+              again. Each host has its name in the batch system and, in parentheses, its name in \
+              records.",
     examples: &[("dbdyno status fan", "A line for each task")],
     arguments: FanoutArgs::augment_args,
     run,

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// Bytes of a name that every server takes.
 const NAME_MAX: usize = 63;
 
-/// Where the server is and how to enter it.
+/// Where the server is and how to log in.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct WireAttach {
@@ -21,15 +21,15 @@ pub(crate) struct WireAttach {
     port: Option<u16>,
     /// UNIX socket, in the place of `host`; for Postgres also its folder.
     socket: Option<PathBuf>,
-    /// Who enters (`root`, `postgres`).
+    /// User that logs in (`root`, `postgres`).
     user: Option<String>,
     /// The variable that holds the password.
     password_env: Option<String>,
     /// The file whose first line is the password.
     password_file: Option<PathBuf>,
-    /// An option file of MySQL or MariaDB: its group `[client]` says what is absent here.
+    /// An option file of MySQL or MariaDB: its group `[client]` supplies what is absent here.
     defaults_file: Option<PathBuf>,
-    /// A service of `pg_service.conf`, which says what is absent here.
+    /// A service of `pg_service.conf`, which supplies what is absent here.
     service: Option<String>,
     /// `"verify"` (over the network), `"off"`, or the certificates.
     tls: Option<WireTls>,

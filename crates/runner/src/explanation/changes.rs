@@ -80,8 +80,8 @@ fn missing(run: &mut Run<'_>, asked: &ExplainChanges) -> Result<Vec<Change>, Err
                 found.into_iter().partition(|change| is_loaded(run, change));
             if let Some(change) = filled.first() {
                 run.warn(&format!(
-                    "changes of phases whose tables the run itself fills are explained by \
-                     `dbdyno explain` alone: {}",
+                    "changes of phases whose tables or indexes the run itself makes are explained \
+                     by `dbdyno explain` alone: {}",
                     change.phase
                 ));
             }
