@@ -6,7 +6,7 @@ use crate::{
     correct,
     folders::Folders,
     intake::{Candidate, Intake},
-    phase, step,
+    phase, repetition, step,
     tag::Tag,
 };
 use fs_err as fs;
@@ -82,8 +82,13 @@ pub fn import(paths: &[PathBuf], options: &Options) -> Result<Imported> {
         paths.iter().partition(|path| found(path).is_ok());
     let common = common(&there);
     let flat = if common.is_none() { scattered(&there) } else { None };
-    let above = if flat.is_none() { namesakes(&there) } else { None };
+    let tells = common.is_some() || flat.is_some();
+    let above = if tells { None } else { namesakes(&there) };
+    let alike = above.as_deref().and_then(|above| alike(&there, above));
     let mut walk = Walk { common, flat, above, ..Walk::default() };
+    if let Some(alike) = alike {
+        (walk.common, walk.alike) = (walk.above.take(), alike);
+    }
     let named = walk.named(&there)?;
     for path in there {
         walk.root(path, &named)?;
@@ -145,7 +150,7 @@ fn scattered(paths: &[&PathBuf]) -> Option<String> {
         }
     }
     let above = above(&folders)?;
-    (folders.len() > 1).then(|| name_of(&above))
+    (folders.len() > 1).then(|| name_of(&above)).map(archive_name)
 }
 
 /// The folder above all, where several have the name that archives would have: `old/results` and
@@ -159,6 +164,28 @@ fn namesakes(paths: &[&PathBuf]) -> Option<PathBuf> {
     let folders: BTreeSet<PathBuf> = paths.iter().filter_map(folder).collect();
     let names: BTreeSet<String> = folders.iter().map(|folder| name_of(folder)).collect();
     above(&folders).filter(|_| names.len() < folders.len())
+}
+
+/// How many folders below those of the variants have the same names in all paths: the `results` of
+/// `old/results` and `new/results` tells nothing, and `old` and `new` are two variants of one
+/// archive. None where the names differ, or where any name tells clients, a phase or a repetition.
+fn alike(paths: &[&PathBuf], above: &Path) -> Option<usize> {
+    let mut ends = BTreeSet::new();
+    for path in paths {
+        let path = found(path).ok()?;
+        let folder = if path.is_file() { path.parent()? } else { &path };
+        let below = folder.strip_prefix(above).ok()?;
+        let names: Vec<String> =
+            below.iter().map(|name| name.to_string_lossy().into_owned()).collect();
+        let (variant, end) = names.split_first()?;
+        let tells = repetition::of_folder(variant).is_some()
+            || names.iter().any(|name| phase::is_inner(name));
+        if tells || !holds_loose_files(folder) {
+            return None;
+        }
+        ends.insert(end.to_vec());
+    }
+    ends.first().filter(|_| ends.len() == 1).map(Vec::len)
 }
 
 /// The folder that all are in.
@@ -192,6 +219,8 @@ struct Walk {
     seen: BTreeSet<PathBuf>,
     /// Of files that the user named one by one.
     common: Option<PathBuf>,
+    /// How many folders below those of its variants tell nothing.
+    alike: usize,
     /// The name of their archive, where their folders tell nothing.
     flat: Option<String>,
     /// Where the names of archives begin, where they would be equal.
@@ -279,7 +308,7 @@ impl Walk {
             label: named.unwrap_or(&shown),
             folders: match &self.flat {
                 Some(name) => Folders::of(std::slice::from_ref(name), 0),
-                None => folders(root, path),
+                None => folders(root, path, self.alike),
             },
             siblings,
             named: named.is_some(),
@@ -316,6 +345,11 @@ fn name_of(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
+/// The name of the archive of a folder with this name: `/` has none.
+fn archive_name(folder: String) -> String {
+    if folder.is_empty() { "imported".to_owned() } else { folder }
+}
+
 /// Path from the imported folder on.
 fn shown(root: &Path, path: &Path) -> String {
     let below = path.strip_prefix(root).unwrap_or(path);
@@ -327,12 +361,38 @@ fn shown(root: &Path, path: &Path) -> String {
     }
 }
 
-fn folders(root: &Path, path: &Path) -> Folders {
+/// The folders above a file, without so many below that of its variant.
+fn folders(root: &Path, path: &Path, alike: usize) -> Folders {
     let parts = |path: &Path| -> Vec<String> {
         let normal =
             path.components().filter(|part| matches!(part, std::path::Component::Normal(_)));
         normal.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
     };
+    let mut folders = parts(path.parent().unwrap_or(path));
+    if name_of(root).is_empty() {
+        folders.insert(0, archive_name(String::new()));
+    }
     let root = parts(root).len().saturating_sub(1);
-    Folders::of(&parts(path.parent().unwrap_or(path)), root)
+    let end = folders.len();
+    folders.drain((root + 2).min(end)..(root + 2 + alike).min(end));
+    Folders::of(&folders, root)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_the_root_and_of_one_name_are_variants() {
+        let check = |root: &str, path: &str, alike: usize, expected: [&str; 3]| {
+            let cell = folders(Path::new(root), Path::new(path), alike).loose_cell("r.txt", "kind");
+            assert_eq!([&*cell.experiment, &*cell.subject, &*cell.phase], expected, "{path}");
+        };
+        check("/", "/r.txt", 0, ["imported", "r", "kind"]);
+        check("/", "/new/r.txt", 0, ["imported", "new", "r"]);
+        check("/", "/new/results/r.txt", 1, ["imported", "new", "r"]);
+        check("/a/x", "/a/x/new/r.txt", 0, ["x", "new", "r"]);
+        check("/a/x", "/a/x/new/deep/results/r.txt", 2, ["x", "new", "r"]);
+        check("/a/x", "/a/x/new/results/run2/r.txt", 1, ["x", "new", "r"]);
+    }
 }

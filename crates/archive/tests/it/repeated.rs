@@ -99,13 +99,20 @@ fn neighboring_folders_are_variants_in_the_order_given() {
 }
 
 #[test]
-fn folders_of_one_name_in_several_places_are_several_archives() {
-    for paths in [["old/deep/x", "new/deep/x"], ["old/deep/x/r.txt", "new/deep/x/r.txt"]] {
-        let imported = imported(&["old/deep/x/r.txt", "new/deep/x/r.txt"], &paths);
-        assert_eq!(imported.warnings, []);
-        let names = imported.archives.iter().map(|archive| archive.experiment.as_str());
-        assert_eq!(names.collect::<Vec<_>>(), ["mine/new/deep", "mine/old/deep"]);
-    }
+fn folders_of_one_name_in_several_places_are_variants_or_several_archives() {
+    let files = ["old/deep/x/r.txt", "new/deep/x/r.txt", "new/deep/x/w.txt"];
+    let rows = ["new r 0", "new w 0", "old r 0"];
+    check(&files, &["new/deep/x", "old/deep/x"], &["old", "new"], &rows);
+    check(&files[..2], &files[..2], &["old", "new"], &["new r 0", "old r 0"]);
+    // Folders of variants are in archives of their own.
+    let files = ["old/x/pg/r.txt", "new/x/pg/r.txt"];
+    let imported = imported(&files, &["old/x", "new/x"]);
+    assert_eq!(imported.warnings, []);
+    let names = imported.archives.iter().map(|archive| archive.experiment.as_str());
+    assert_eq!(names.collect::<Vec<_>>(), ["mine/new/x", "mine/old/x"]);
+    // Repetitions stay those of one variant.
+    let files = ["run1/x/r.txt", "run2/x/r.txt"];
+    check(&files, &["run1/x", "run2/x"], &["x"], &["x r 0,1"]);
 }
 
 #[test]
