@@ -136,6 +136,10 @@ fn rows_before_the_writes_and_decimals_come_out_as_they_went_in() {
     let imported = import(&[("a/qps.abs.t.tsv", &text)]);
     let files = exported(&imported.archives[0], &["old", "new"]);
     assert_eq!(files["qps.abs.t.tsv"], text);
+    // The base is that of another archive: nothing takes its place.
+    let files = exported(&imported.archives[0], &["elsewhere", "old", "new"]);
+    assert_eq!(files["qps.abs.t.tsv"], text);
+    assert!(files.keys().all(|path| !path.starts_with("qps.rel")), "{files:?}");
 }
 
 #[test]
