@@ -201,16 +201,19 @@ fn is_published(name: &str) -> bool {
     Tag::of(unpacked(name)).is_some() || step::of_file(unpacked(name)).is_some()
 }
 
-/// Whether a folder holds files whose names are those of no published archive.
+/// Whether a folder holds files whose names are those of no published archive, or folders that hold
+/// one repetition of such files each.
 fn holds_loose_files(folder: &Path) -> bool {
-    let files: Vec<String> = fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(|entry| entry.path().is_file())
-        .map(|entry| name_of(&entry.path()))
-        .collect();
-    !files.is_empty() && !files.iter().any(|name| is_published(name))
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let (files, others): (Vec<_>, Vec<_>) = entries.partition(|entry| entry.path().is_file());
+    if !files.is_empty() {
+        return !files.iter().any(|file| is_published(&name_of(&file.path())));
+    }
+    let folders = others.iter().filter(|other| other.file_type().is_ok_and(|kind| kind.is_dir()));
+    let mut repetitions = folders
+        .map(fs::DirEntry::path)
+        .filter(|folder| repetition::of_folder(&name_of(folder)).is_some());
+    repetitions.any(|folder| holds_loose_files(&folder))
 }
 
 #[derive(Default)]

@@ -88,6 +88,8 @@ fn neighboring_folders_are_variants_in_the_order_given() {
     check(&files, &["y", "x"], &["y", "x"], &rows);
     check(&files, &["."], &["x", "y"], &rows);
     check(&files, &["y/read.txt", "x/read.txt"], &["y", "x"], &rows);
+    let runs = ["x/run1/read.txt", "x/run2/read.txt", "y/run1/read.txt", "y/run2/read.txt"];
+    check(&runs, &["y", "x"], &["y", "x"], &["x read 0,1", "y read 0,1"]);
     // Folders that are no neighbors tell nothing.
     let files = ["x/deep/new.txt", "now.txt"];
     let rows = ["new sysbench 0", "now sysbench 0"];
