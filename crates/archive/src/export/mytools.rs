@@ -11,6 +11,7 @@ use crate::{
     center::{Center, Centers, centers},
     insert::insert_tables,
     naming::{TABLE_LEVEL, table_suffix},
+    number::MISSING,
     step, variants,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -163,9 +164,6 @@ impl TableSet<'_> {
         self.centers.get(&(phase, subject, metric))
     }
 }
-
-/// What stands where a variant has no value: nothing is shifted.
-pub(super) const MISSING: &str = "NA";
 
 pub(super) fn shown(cell: &Option<String>) -> &str {
     cell.as_deref().unwrap_or(MISSING)
