@@ -105,10 +105,10 @@ pub fn import(paths: &[PathBuf], options: &Options) -> Result<Imported> {
     walk.intake.finish(path, options)
 }
 
-/// The real path of a file or folder that the user named. Errors: there is none, or it cannot be
-/// reached.
+/// The real path of a file or folder that the user named; a link keeps its own name. Errors: there
+/// is none, or it cannot be reached.
 fn found(path: &Path) -> Result<PathBuf> {
-    std::fs::canonicalize(path).map_err(|error| {
+    let real = std::fs::canonicalize(path).map_err(|error| {
         let path = path.display().to_string();
         let reason = match error.kind() {
             std::io::ErrorKind::NotFound => "there is no such file or folder".to_owned(),
@@ -116,7 +116,10 @@ fn found(path: &Path) -> Result<PathBuf> {
             _ => error.to_string(),
         };
         Error::Unreadable { path, reason }
-    })
+    })?;
+    let (Some(name), Some(above)) = (path.file_name(), path.parent()) else { return Ok(real) };
+    let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+    Ok(std::fs::canonicalize(above).map_or(real, |above| above.join(name)))
 }
 
 /// The folder above the folders of files, where these are neighbors: `before/read.txt` and

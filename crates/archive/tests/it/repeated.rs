@@ -118,6 +118,21 @@ fn folders_of_one_name_in_several_places_are_variants_or_several_archives() {
 }
 
 #[test]
+fn a_link_that_is_named_keeps_its_own_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    for (real, link) in [("data/1/out", "before"), ("data/deep/2/out", "after")] {
+        std::fs::create_dir_all(path(real)).unwrap();
+        std::fs::write(path(real).join("r.txt"), report(4, 1000.0)).unwrap();
+        std::os::unix::fs::symlink(path(real), path(link)).unwrap();
+    }
+    let imported = import(&[path("before"), path("after")], &Options::default()).unwrap();
+    let (subjects, rows) = rows(&imported);
+    assert_eq!(subjects, ["before", "after"]);
+    assert_eq!(rows, ["after r 0", "before r 0"]);
+}
+
+#[test]
 fn files_without_an_ending_keep_their_numbers() {
     let files = ["my-8.0.44", "my-8.0.45"];
     check(&files, &["."], &files, &["my-8.0.44 sysbench 0", "my-8.0.45 sysbench 0"]);
