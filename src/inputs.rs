@@ -19,14 +19,14 @@ pub(crate) fn open(option: &str, path: &Path) -> anyhow::Result<fs_err::File> {
     Ok(file)
 }
 
-/// The text in it. Fails for what is no text.
+/// The text in it, without the mark that some editors begin it with. Fails for what is no text.
 pub(crate) fn text(option: &str, path: &Path) -> anyhow::Result<String> {
     let mut text = String::new();
     open(option, path)?.read_to_string(&mut text).map_err(|error| match error.kind() {
         io::ErrorKind::InvalidData => anyhow!("`{option}`: `{}` is no text", path.display()),
         _ => anyhow!("`{option}`: {error}"),
     })?;
-    Ok(text)
+    Ok(text.trim_start_matches('\u{feff}').to_owned())
 }
 
 #[cfg(test)]

@@ -289,7 +289,8 @@ mod tests {
         fs_err::write(&file, "# none\n-\n").unwrap();
         let refused = groups_of(&file).unwrap_err().to_string();
         assert!(refused.ends_with("groups.txt` names no variant: write one per line"), "{refused}");
-        fs_err::write(&file, "a\n-\nb\n").unwrap();
+        // With the mark of editors that write UTF-8 for Windows.
+        fs_err::write(&file, "\u{feff}a\r\n-\r\nb\r\n").unwrap();
         assert_eq!(groups_of(&file).unwrap(), [["a"], ["b"]]);
     }
 }

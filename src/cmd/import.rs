@@ -164,7 +164,8 @@ fn paths_of(archive: &archive::Archive, paths: &[PathBuf]) -> Vec<String> {
     let holds = |path: &&PathBuf| {
         let root = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         // Files are named from the imported folder on, or from the folder of an imported file.
-        let start = root.file_name().map(|name| format!("{}/", name.to_string_lossy()));
+        let name = path.file_name().or(root.file_name());
+        let start = name.map(|name| format!("{}/", name.to_string_lossy()));
         let start = start.unwrap_or_default();
         files.iter().any(|file| match root.is_file() {
             true => root.ends_with(file),

@@ -70,8 +70,9 @@ fn processes(proc: &Path) -> BTreeMap<u32, (String, u64)> {
     let Ok(entries) = fs_err::read_dir(proc) else { return BTreeMap::new() };
     let process = |entry: fs_err::DirEntry| {
         let pid = entry.file_name().to_str()?.parse().ok()?;
-        let stat = fs_err::read_to_string(entry.path().join("stat")).ok()?;
-        // The name may hold blanks and brackets, so it ends at the last one.
+        let stat = fs_err::read(entry.path().join("stat")).ok()?;
+        let stat = String::from_utf8_lossy(&stat);
+        // The name may be any bytes, brackets too, so it ends at the last one.
         let (head, fields) = stat.rsplit_once(')')?;
         let (_, name) = head.split_once('(')?;
         let mut times = fields.split_whitespace().skip(11).map(|field| field.parse::<u64>().ok());

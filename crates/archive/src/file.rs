@@ -128,9 +128,9 @@ impl<'a> File<'a> {
         averages.into_iter().any(|name| name != self.name && self.has_sibling(&name))
     }
 
-    /// Whether the folder of this file holds a file of this name.
+    /// Whether the folder of this file holds a file of this name, packed or not.
     pub fn has_sibling(&self, name: &str) -> bool {
-        self.siblings.contains(name)
+        self.siblings.contains(name) || self.siblings.contains(&format!("{name}.gz"))
     }
 }
 
@@ -159,4 +159,16 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = Line<'_>> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         Line { number, text: String::from_utf8_lossy(line) }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packed_siblings_count() {
+        let scene = Scene::new("a/x", &["sb.met.scan.range100.pk1.gz", "b"]);
+        let file = File::alone("a/x/sb.vm.scan.range100.pk1", b"", &scene);
+        assert!(file.has_averages() && file.has_sibling("b") && !file.has_sibling("c"));
+    }
 }

@@ -2,6 +2,9 @@
 
 use model::number::counted;
 
+/// What stands in tables where a variant has no value: nothing is shifted.
+pub(crate) const MISSING: &str = "NA";
+
 /// A finite number in plain or exponent notation; `.5` is one, `inf`, `nan` and `0x1` are not.
 pub(crate) fn parse(text: &str) -> Option<f64> {
     let digits = text.strip_prefix('-').unwrap_or(text);

@@ -7,6 +7,7 @@ use model::quoted;
 /// first, if none is named.
 ///
 /// A variant may be named without the `x.` and the `.pk1` that labels of published archives have.
+/// One that another study has and this one has not is left out. Fails if this one has none of them.
 pub fn of<'a>(study: &'a Study, options: &ExportOptions) -> Result<Vec<&'a str>> {
     let grouped = options.groups.iter().flatten();
     let wanted: Vec<&String> = match options.variants.is_empty() {
@@ -18,13 +19,22 @@ pub fn of<'a>(study: &'a Study, options: &ExportOptions) -> Result<Vec<&'a str>>
         return Ok(labels);
     }
     let mut chosen: Vec<&str> = Vec::new();
-    for name in wanted {
-        let found = find(&labels, name).ok_or_else(|| unknown(study, name, &labels))?;
+    for found in wanted.iter().filter_map(|name| find(&labels, name)) {
         if !chosen.contains(&found) {
             chosen.push(found);
         }
     }
-    Ok(chosen)
+    match wanted.first() {
+        Some(name) if chosen.is_empty() => Err(unknown(study, name, &labels)),
+        _ => Ok(chosen),
+    }
+}
+
+/// Whether a study has the variant that is named first, if any is: nothing else is its base.
+pub(crate) fn has_base(study: &Study, options: &ExportOptions) -> bool {
+    let first = options.variants.iter().chain(options.groups.iter().flatten()).next();
+    let labels: Vec<&str> = study.subjects.iter().map(String::as_str).collect();
+    first.is_none_or(|name| find(&labels, name).is_some())
 }
 
 /// The studies that have any of the variants that the options name; all if none is named. Fails if
@@ -101,6 +111,7 @@ mod tests {
         };
         check(&[], &["x.b.z.pk1", "x.a.z.pk1", "c"]);
         check(&["x.b.z.pk1", "c", "b.z"], &["x.b.z.pk1", "c"]);
+        check(&["of-another-study", "c"], &["c"]);
         let options = ExportOptions { variants: vec!["d".into()], ..ExportOptions::default() };
         let message = of(&study, &options).unwrap_err().to_string();
         assert!(message.contains("has no variant `d`") && message.contains("`x.a.z.pk1`"));

@@ -6,7 +6,7 @@ use crate::{
     correct,
     folders::Folders,
     intake::{Candidate, Intake},
-    phase, step,
+    phase, repetition, step,
     tag::Tag,
 };
 use fs_err as fs;
@@ -82,8 +82,13 @@ pub fn import(paths: &[PathBuf], options: &Options) -> Result<Imported> {
         paths.iter().partition(|path| found(path).is_ok());
     let common = common(&there);
     let flat = if common.is_none() { scattered(&there) } else { None };
-    let above = if flat.is_none() { namesakes(&there) } else { None };
+    let tells = common.is_some() || flat.is_some();
+    let above = if tells { None } else { namesakes(&there) };
+    let alike = above.as_deref().and_then(|above| alike(&there, above));
     let mut walk = Walk { common, flat, above, ..Walk::default() };
+    if let Some(alike) = alike {
+        (walk.common, walk.alike) = (walk.above.take(), alike);
+    }
     let named = walk.named(&there)?;
     for path in there {
         walk.root(path, &named)?;
@@ -100,10 +105,10 @@ pub fn import(paths: &[PathBuf], options: &Options) -> Result<Imported> {
     walk.intake.finish(path, options)
 }
 
-/// The real path of a file or folder that the user named. Errors: there is none, or it cannot be
-/// reached.
+/// The real path of a file or folder that the user named; a link keeps its own name. Errors: there
+/// is none, or it cannot be reached.
 fn found(path: &Path) -> Result<PathBuf> {
-    std::fs::canonicalize(path).map_err(|error| {
+    let real = std::fs::canonicalize(path).map_err(|error| {
         let path = path.display().to_string();
         let reason = match error.kind() {
             std::io::ErrorKind::NotFound => "there is no such file or folder".to_owned(),
@@ -111,7 +116,10 @@ fn found(path: &Path) -> Result<PathBuf> {
             _ => error.to_string(),
         };
         Error::Unreadable { path, reason }
-    })
+    })?;
+    let (Some(name), Some(above)) = (path.file_name(), path.parent()) else { return Ok(real) };
+    let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+    Ok(std::fs::canonicalize(above).map_or(real, |above| above.join(name)))
 }
 
 /// The folder above the folders of files, where these are neighbors: `before/read.txt` and
@@ -145,7 +153,7 @@ fn scattered(paths: &[&PathBuf]) -> Option<String> {
         }
     }
     let above = above(&folders)?;
-    (folders.len() > 1).then(|| name_of(&above))
+    (folders.len() > 1).then(|| name_of(&above)).map(archive_name)
 }
 
 /// The folder above all, where several have the name that archives would have: `old/results` and
@@ -161,6 +169,28 @@ fn namesakes(paths: &[&PathBuf]) -> Option<PathBuf> {
     above(&folders).filter(|_| names.len() < folders.len())
 }
 
+/// How many folders below those of the variants have the same names in all paths: the `results` of
+/// `old/results` and `new/results` tells nothing, and `old` and `new` are two variants of one
+/// archive. None where the names differ, or where any name tells clients, a phase or a repetition.
+fn alike(paths: &[&PathBuf], above: &Path) -> Option<usize> {
+    let mut ends = BTreeSet::new();
+    for path in paths {
+        let path = found(path).ok()?;
+        let folder = if path.is_file() { path.parent()? } else { &path };
+        let below = folder.strip_prefix(above).ok()?;
+        let names: Vec<String> =
+            below.iter().map(|name| name.to_string_lossy().into_owned()).collect();
+        let (variant, end) = names.split_first()?;
+        let tells = repetition::of_folder(variant).is_some()
+            || names.iter().any(|name| phase::is_inner(name));
+        if tells || !holds_loose_files(folder) {
+            return None;
+        }
+        ends.insert(end.to_vec());
+    }
+    ends.first().filter(|_| ends.len() == 1).map(Vec::len)
+}
+
 /// The folder that all are in.
 fn above(folders: &BTreeSet<PathBuf>) -> Option<PathBuf> {
     folders.iter().cloned().reduce(|above, folder| {
@@ -174,16 +204,19 @@ fn is_published(name: &str) -> bool {
     Tag::of(unpacked(name)).is_some() || step::of_file(unpacked(name)).is_some()
 }
 
-/// Whether a folder holds files whose names are those of no published archive.
+/// Whether a folder holds files whose names are those of no published archive, or folders that hold
+/// one repetition of such files each.
 fn holds_loose_files(folder: &Path) -> bool {
-    let files: Vec<String> = fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(|entry| entry.path().is_file())
-        .map(|entry| name_of(&entry.path()))
-        .collect();
-    !files.is_empty() && !files.iter().any(|name| is_published(name))
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let (files, others): (Vec<_>, Vec<_>) = entries.partition(|entry| entry.path().is_file());
+    if !files.is_empty() {
+        return !files.iter().any(|file| is_published(&name_of(&file.path())));
+    }
+    let folders = others.iter().filter(|other| other.file_type().is_ok_and(|kind| kind.is_dir()));
+    let mut repetitions = folders
+        .map(fs::DirEntry::path)
+        .filter(|folder| repetition::of_folder(&name_of(folder)).is_some());
+    repetitions.any(|folder| holds_loose_files(&folder))
 }
 
 #[derive(Default)]
@@ -192,6 +225,8 @@ struct Walk {
     seen: BTreeSet<PathBuf>,
     /// Of files that the user named one by one.
     common: Option<PathBuf>,
+    /// How many folders below those of its variants tell nothing.
+    alike: usize,
     /// The name of their archive, where their folders tell nothing.
     flat: Option<String>,
     /// Where the names of archives begin, where they would be equal.
@@ -279,7 +314,7 @@ impl Walk {
             label: named.unwrap_or(&shown),
             folders: match &self.flat {
                 Some(name) => Folders::of(std::slice::from_ref(name), 0),
-                None => folders(root, path),
+                None => folders(root, path, self.alike),
             },
             siblings,
             named: named.is_some(),
@@ -316,6 +351,11 @@ fn name_of(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
+/// The name of the archive of a folder with this name: `/` has none.
+fn archive_name(folder: String) -> String {
+    if folder.is_empty() { "imported".to_owned() } else { folder }
+}
+
 /// Path from the imported folder on.
 fn shown(root: &Path, path: &Path) -> String {
     let below = path.strip_prefix(root).unwrap_or(path);
@@ -327,12 +367,38 @@ fn shown(root: &Path, path: &Path) -> String {
     }
 }
 
-fn folders(root: &Path, path: &Path) -> Folders {
+/// The folders above a file, without so many below that of its variant.
+fn folders(root: &Path, path: &Path, alike: usize) -> Folders {
     let parts = |path: &Path| -> Vec<String> {
         let normal =
             path.components().filter(|part| matches!(part, std::path::Component::Normal(_)));
         normal.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
     };
+    let mut folders = parts(path.parent().unwrap_or(path));
+    if name_of(root).is_empty() {
+        folders.insert(0, archive_name(String::new()));
+    }
     let root = parts(root).len().saturating_sub(1);
-    Folders::of(&parts(path.parent().unwrap_or(path)), root)
+    let end = folders.len();
+    folders.drain((root + 2).min(end)..(root + 2 + alike).min(end));
+    Folders::of(&folders, root)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_the_root_and_of_one_name_are_variants() {
+        let check = |root: &str, path: &str, alike: usize, expected: [&str; 3]| {
+            let cell = folders(Path::new(root), Path::new(path), alike).loose_cell("r.txt", "kind");
+            assert_eq!([&*cell.experiment, &*cell.subject, &*cell.phase], expected, "{path}");
+        };
+        check("/", "/r.txt", 0, ["imported", "r", "kind"]);
+        check("/", "/new/r.txt", 0, ["imported", "new", "r"]);
+        check("/", "/new/results/r.txt", 1, ["imported", "new", "r"]);
+        check("/a/x", "/a/x/new/r.txt", 0, ["x", "new", "r"]);
+        check("/a/x", "/a/x/new/deep/results/r.txt", 2, ["x", "new", "r"]);
+        check("/a/x", "/a/x/new/results/run2/r.txt", 1, ["x", "new", "r"]);
+    }
 }

@@ -54,10 +54,11 @@ impl Names {
     /// If it does not live any more, or may not be looked at.
     pub fn of(process: u32) -> Result<Self> {
         let folder = PathBuf::from(format!("/proc/{process}"));
-        let text = fs::read_to_string(folder.join("maps"))?;
+        // A path may be any bytes, and one that is no text must not hide the others.
+        let text = fs::read(folder.join("maps"))?;
         Ok(Self {
             root: folder.join("root"),
-            mappings: maps::parse(&text),
+            mappings: maps::parse(&String::from_utf8_lossy(&text)),
             files: BTreeMap::new(),
             known: HashMap::new(),
             inlined: HashMap::new(),

@@ -1,6 +1,6 @@
 //! The process that listens at a port or a socket of this host.
 
-use crate::Error;
+use crate::{Error, task};
 use fs_err as fs;
 use model::agent::{Listener, ListenerPlace, ServerProcess};
 use std::{
@@ -196,7 +196,7 @@ fn owners(proc_root: &Path, inodes: &BTreeSet<u64>, programs: &[String]) -> Vec<
 }
 
 fn parent(proc_root: &Path, pid: u32) -> Option<u32> {
-    let status = fs::read_to_string(proc_root.join(format!("{pid}/status"))).ok()?;
+    let status = task::text(&proc_root.join(format!("{pid}/status")))?;
     status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
 }
 
@@ -212,7 +212,7 @@ fn program(proc_root: &Path, pid: u32, programs: &[String]) -> String {
     let words = line.split(|byte| *byte == 0).map(String::from_utf8_lossy);
     let words = words.filter_map(|word| file_name(Path::new(&*word)));
     let known = file.iter().cloned().chain(words).find(|name| programs.contains(name));
-    let name = || fs::read_to_string(folder.join("comm")).unwrap_or_default().trim().to_owned();
+    let name = || task::text(&folder.join("comm")).unwrap_or_default().trim().to_owned();
     known.or(file).unwrap_or_else(name)
 }
 

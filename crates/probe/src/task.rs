@@ -59,7 +59,7 @@ pub(crate) fn task_cpu_at(proc_root: &Path, pids: &[u32]) -> Vec<TaskCpu> {
         for tid in tasks(proc_root, pid) {
             let folder = task_folder(proc_root, pid, tid);
             let Ok(times) = parse::<Schedstat>(&folder.join("schedstat")) else { continue };
-            let comm = fs_err::read_to_string(folder.join("comm")).unwrap_or_default();
+            let comm = text(&folder.join("comm")).unwrap_or_default();
             let comm = comm.trim_end().to_owned();
             let (cpu_ns, turns) = (times.sum_exec_runtime, times.pcount);
             found.push(TaskCpu { pid, tid, comm, cpu_ns, turns });
@@ -102,8 +102,15 @@ pub(crate) fn task_folder(proc_root: &Path, pid: u32, tid: u32) -> PathBuf {
 
 /// The process of a task: `/proc` answers for tasks as well, though it does not list them.
 pub(crate) fn process_of(proc_root: &Path, tid: u32) -> Option<u32> {
-    let status = fs_err::read_to_string(proc_root.join(tid.to_string()).join("status")).ok()?;
+    let status = text(&proc_root.join(tid.to_string()).join("status"))?;
     status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+}
+
+/// A file of `/proc` that holds the name of a task, which may be any bytes.
+pub(crate) fn text(path: &Path) -> Option<String> {
+    let bytes = fs_err::read(path).ok()?;
+    let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Some(String::from_utf8(bytes).unwrap_or_else(|error| lossy(error.as_bytes())))
 }
 
 /// Parses one file of `/proc` with the types of the `procfs` crate.
@@ -128,8 +135,7 @@ fn by_parent(proc_root: &Path) -> BTreeMap<u32, Vec<u32>> {
     let mut found: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     let Ok(entries) = fs_err::read_dir(proc_root) else { return found };
     for pid in entries.flatten().filter_map(|e| e.file_name().to_str()?.parse::<u32>().ok()) {
-        let stat = fs_err::read(proc_root.join(pid.to_string()).join("stat")).unwrap_or_default();
-        let stat = String::from_utf8_lossy(&stat);
+        let stat = text(&proc_root.join(pid.to_string()).join("stat")).unwrap_or_default();
         // Behind the name, which may hold anything: the state, and the parent.
         let fields = stat.rfind(')').map(|at| stat[at + 1..].split_ascii_whitespace());
         let parent = fields.and_then(|mut fields| fields.nth(1)?.parse().ok());

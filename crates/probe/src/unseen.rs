@@ -2,6 +2,7 @@
 //! nobody saw its tasks. Their parent keeps the time of processes, and their process that of
 //! threads.
 
+use crate::task;
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
@@ -89,7 +90,7 @@ struct Used {
 
 impl Used {
     fn of(proc_root: &Path, pid: u32) -> Option<Self> {
-        let stat = fs_err::read_to_string(proc_root.join(pid.to_string()).join("stat")).ok()?;
+        let stat = task::text(&proc_root.join(pid.to_string()).join("stat"))?;
         let fields = stat[stat.rfind(')')? + 1..].split_ascii_whitespace().skip(11);
         let mut ticks = fields.map(|field| field.parse::<u64>().ok());
         let mut next_ns = || Some((ticks.next()?? + ticks.next()??) * tick_ns());

@@ -3,7 +3,9 @@
 //! `test` (the queries), and, of each query, `neighbors` and `distances` of the nearest rows,
 //! nearest first.
 
-use hdf5_reader::{Dataset, Hdf5File, SliceInfo, SliceInfoElem, storage::FileStorage};
+use hdf5_reader::{
+    Dataset, Hdf5File, SliceInfo, SliceInfoElem, error::Error, storage::FileStorage,
+};
 use serde::{Deserialize, Serialize};
 use std::{
     path::{Path, PathBuf},
@@ -45,7 +47,7 @@ impl VectorFile {
     /// It cannot be read, is not HDF5 or has another layout.
     pub fn look(path: &Path) -> Result<Self, Unreadable> {
         let refused = |reason: String| Unreadable { path: path.to_owned(), reason };
-        let failed = |error: hdf5_reader::error::Error| refused(error.to_string());
+        let failed = |error: Error| refused(error.to_string());
         let bytes = path.metadata().map_err(|error| refused(error.to_string()))?.len();
         let file = open(path).map_err(failed)?;
         let shape = |name: &str| {
@@ -62,10 +64,17 @@ impl VectorFile {
             return Err(refused(reason));
         }
         let distance = file.root_group().and_then(|root| root.attribute("distance"));
-        let is_angular = match distance.and_then(|distance| distance.read_string()).as_deref() {
-            Ok("angular") => true,
-            Ok("euclidean") | Err(_) => false,
-            Ok(other) => {
+        let distance = match distance {
+            // What is there and cannot be read may say anything.
+            Err(Error::AttributeNotFound(_)) => "euclidean".to_owned(),
+            found => found.and_then(|distance| distance.read_string()).map_err(|error| {
+                refused(format!("its attribute `distance` cannot be read: {error}"))
+            })?,
+        };
+        let is_angular = match distance.as_str() {
+            "angular" => true,
+            "euclidean" => false,
+            other => {
                 let reason = format!(
                     "its distance is `{other}`; searches are by `euclidean` or `angular` distance"
                 );
@@ -93,7 +102,7 @@ impl VectorFile {
 
     /// Of each of the first `count` queries the numbers of the nearest of all rows, from 0: the
     /// `nearest`, and those that are not farther away than the last of them by the part
-    /// `tolerance`. None if the file has not so many of them.
+    /// `tolerance`. None if the file has not so many of them, or names rows that it does not have.
     ///
     /// # Errors
     /// As [`VectorFile::loaded`].
@@ -117,6 +126,10 @@ impl VectorFile {
             return Ok(None);
         }
         let rows = integers(&rows, count).map_err(|error| self.refused(error))?;
+        // Some files say -1 where a query has fewer neighbors.
+        if !rows.iter().all(|row| (0..self.rows as i64).contains(row)) {
+            return Ok(None);
+        }
         let distances = numbers(&distances, count).map_err(|error| self.refused(error))?;
         let of_query = |(rows, distances): (&[i64], &[f32])| {
             let limit = f64::from(distances[nearest - 1]) * (1.0 + tolerance);
@@ -148,13 +161,13 @@ impl VectorFile {
         open(&self.path).map_err(|error| self.refused(error))
     }
 
-    fn refused(&self, error: hdf5_reader::error::Error) -> Unreadable {
+    fn refused(&self, error: Error) -> Unreadable {
         Unreadable { path: self.path.clone(), reason: error.to_string() }
     }
 }
 
 /// Reads by position, so that a file that is cut meanwhile is an error and no signal.
-fn open(path: &Path) -> Result<Hdf5File, hdf5_reader::error::Error> {
+fn open(path: &Path) -> Result<Hdf5File, Error> {
     Hdf5File::from_storage(Arc::new(FileStorage::open(path)?))
 }
 
@@ -167,7 +180,7 @@ fn first(dataset: &Dataset, count: u64) -> SliceInfo {
     rows
 }
 
-fn numbers(dataset: &Dataset, count: u64) -> Result<Vec<f32>, hdf5_reader::error::Error> {
+fn numbers(dataset: &Dataset, count: u64) -> Result<Vec<f32>, Error> {
     let rows = first(dataset, count);
     match dataset.read_slice::<f32>(&rows) {
         Ok(values) => Ok(values.into_iter().collect()),
@@ -176,7 +189,7 @@ fn numbers(dataset: &Dataset, count: u64) -> Result<Vec<f32>, hdf5_reader::error
     }
 }
 
-fn integers(dataset: &Dataset, count: u64) -> Result<Vec<i64>, hdf5_reader::error::Error> {
+fn integers(dataset: &Dataset, count: u64) -> Result<Vec<i64>, Error> {
     let rows = first(dataset, count);
     match dataset.read_slice::<i32>(&rows) {
         Ok(values) => Ok(values.into_iter().map(i64::from).collect()),

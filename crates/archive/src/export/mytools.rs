@@ -11,6 +11,7 @@ use crate::{
     center::{Center, Centers, centers},
     insert::insert_tables,
     naming::{TABLE_LEVEL, table_suffix},
+    number::MISSING,
     step, variants,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,6 +41,8 @@ fn export(input: &Input, options: &ExportOptions) -> Result<Vec<Exported>> {
 struct TableSet<'a> {
     centers: &'a Centers<'a>,
     variants: &'a [&'a str],
+    /// Whether the first of them is the one that was asked for as the base.
+    has_base: bool,
     cpus: &'a BTreeMap<String, u32>,
     phases: Vec<PhaseName<'a>>,
 }
@@ -83,7 +86,13 @@ fn of_study(
         let mut phases = phases(&centers, &variants);
         let shared = |phase: &PhaseName<'_>| step::is_load(&phase.test) && phase.table.is_none();
         phases.retain(|phase| tables.len() == 1 || phase.table == *own || shared(phase));
-        let set = TableSet { centers: &centers, variants: &variants, cpus: &study.cpus, phases };
+        let set = TableSet {
+            centers: &centers,
+            variants: &variants,
+            has_base: variants::has_base(study, options),
+            cpus: &study.cpus,
+            phases,
+        };
         let folder = match own {
             _ if tables.len() == 1 => folder.to_owned(),
             Some(clients) => format!("{folder}dop{clients}/"),
@@ -139,7 +148,7 @@ impl TableSet<'_> {
         let relative = self.relative(&rows);
         add(&format!("qps.abs.{tag}.tsv"), self.table(&rows, None));
         add(&format!("qps.abs.{tag}.csv"), csv(&rows));
-        if let Some((base, _)) = self.variants.split_first() {
+        if let Some(base) = self.variants.first().filter(|_| self.has_base) {
             add(&format!("qps.rel.{tag}.tsv"), self.table(&relative, Some(base)));
             add(&format!("qps.rel.{tag}.csv"), csv(&relative));
         }
@@ -155,9 +164,6 @@ impl TableSet<'_> {
         self.centers.get(&(phase, subject, metric))
     }
 }
-
-/// What stands where a variant has no value: nothing is shifted.
-pub(super) const MISSING: &str = "NA";
 
 pub(super) fn shown(cell: &Option<String>) -> &str {
     cell.as_deref().unwrap_or(MISSING)

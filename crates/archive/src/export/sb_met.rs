@@ -3,12 +3,14 @@
 
 use super::{
     Exporter,
-    mytools::{MISSING, PhaseName, phases},
+    mytools::{PhaseName, phases},
 };
 use crate::{
     Error, ExportOptions, Exported, Input, Result, Study,
     center::{Center, Centers, centers},
-    correct, step, study, variants,
+    correct,
+    number::MISSING,
+    step, study, variants,
 };
 
 /// Metrics and decimals of columns.

@@ -2,7 +2,11 @@
 //! header counts.
 
 use super::Importer;
-use crate::{Cell, Fault, File, FileHead, Found, Line, bias, names, number, step, tag};
+use crate::{
+    Cell, Fault, File, FileHead, Found, Line, bias, names,
+    number::{self, MISSING},
+    step, tag,
+};
 
 /// Columns that are known, with the metrics they become.
 const COLUMNS: &[(&str, &str)] = &[
@@ -155,7 +159,7 @@ fn row(line: &Line<'_>, cell: &Cell, columns: &[&'static str], found: &mut Found
     if !found.subjects.contains(&own.subject) {
         found.subjects.push(own.subject.clone());
     }
-    for (metric, text) in columns.iter().zip(texts) {
+    for (metric, text) in columns.iter().zip(texts).filter(|(_, text)| **text != MISSING) {
         found.number(&own, metric, text, line.number);
     }
 }

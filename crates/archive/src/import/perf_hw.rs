@@ -116,7 +116,8 @@ fn counted(file: &File<'_>, found: &mut Found) -> BTreeMap<&'static str, Counted
         match words.as_slice() {
             ["Performance", "counter", "stats", ..] => samples.end(None),
             [seconds, "seconds", "time", "elapsed", ..] => {
-                samples.end(count(seconds));
+                // No commas stand between thousands of these: one is a decimal comma.
+                samples.end(number::parse(seconds).filter(|seconds| *seconds > 0.0));
             }
             ["<not", _, name, ..] => warn(event(name), line.number, found),
             [first, second, ..] => {
@@ -199,6 +200,13 @@ mod tests {
         let own: Vec<(&str, f64)> = values.iter().map(|(m, v, _)| (m.as_str(), *v)).collect();
         assert_eq!(own, expected);
         assert!(values.iter().all(|(_, _, biases)| biases.is_empty()));
+    }
+
+    #[test]
+    fn a_decimal_comma_makes_no_millions_of_seconds() {
+        let text = "2000 cycles\n\n10,002345678 seconds time elapsed\n";
+        let values = found(NAME, text, "a/x.my8043.z12a.pk1");
+        assert_eq!(values, [("server_cycles_per_second".to_owned(), 200.0, vec![ASSUMED])]);
     }
 
     #[test]

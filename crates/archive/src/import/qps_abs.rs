@@ -2,7 +2,11 @@
 //! `.csv` beside it has neither header nor names and tells nothing more.
 
 use super::{Importer, o_met::is_note};
-use crate::{Cell, Fault, File, FileHead, Found, Line, number, step};
+use crate::{
+    Cell, Fault, File, FileHead, Found, Line,
+    number::{self, MISSING},
+    step,
+};
 
 pub(super) const IMPORTER: Importer = Importer {
     name: "qps_abs",
@@ -122,7 +126,7 @@ pub(super) fn rows<'a>(
             step.clone().fill(&mut cell);
             found.computed(&cell, metric, 1.0, last);
         }
-        for (cell, text) in cells.iter().zip(texts) {
+        for (cell, text) in cells.iter().zip(texts).filter(|(_, text)| **text != MISSING) {
             let mut cell = cell.clone();
             step.clone().fill(&mut cell);
             found.number(&cell, metric, text, last);

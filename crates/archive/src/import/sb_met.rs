@@ -1,7 +1,10 @@
 //! `sb.met.*`: six lines of averages from iostat and vmstat, and the same per operation.
 
 use super::Importer;
-use crate::{Fault, File, FileHead, Found, bias, number};
+use crate::{
+    Fault, File, FileHead, Found, bias,
+    number::{self, MISSING},
+};
 use model::number::counted;
 
 const TITLE: &str = "iostat, vmstat normalized by operation rate";
@@ -80,7 +83,9 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
             let (has, needs) = (counted(cells.len(), "column"), columns.len());
             return Err(Fault::new(last, format!("the row has {has} instead of {needs}")));
         }
-        for ((_, metric, factor), text) in columns.iter().zip(cells) {
+        for ((_, metric, factor), text) in
+            columns.iter().zip(cells).filter(|(_, text)| *text != MISSING)
+        {
             found.scaled(&cell, metric, (text, *factor), last);
         }
     }

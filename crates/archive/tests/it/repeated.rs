@@ -88,6 +88,8 @@ fn neighboring_folders_are_variants_in_the_order_given() {
     check(&files, &["y", "x"], &["y", "x"], &rows);
     check(&files, &["."], &["x", "y"], &rows);
     check(&files, &["y/read.txt", "x/read.txt"], &["y", "x"], &rows);
+    let runs = ["x/run1/read.txt", "x/run2/read.txt", "y/run1/read.txt", "y/run2/read.txt"];
+    check(&runs, &["y", "x"], &["y", "x"], &["x read 0,1", "y read 0,1"]);
     // Folders that are no neighbors tell nothing.
     let files = ["x/deep/new.txt", "now.txt"];
     let rows = ["new sysbench 0", "now sysbench 0"];
@@ -99,13 +101,35 @@ fn neighboring_folders_are_variants_in_the_order_given() {
 }
 
 #[test]
-fn folders_of_one_name_in_several_places_are_several_archives() {
-    for paths in [["old/deep/x", "new/deep/x"], ["old/deep/x/r.txt", "new/deep/x/r.txt"]] {
-        let imported = imported(&["old/deep/x/r.txt", "new/deep/x/r.txt"], &paths);
-        assert_eq!(imported.warnings, []);
-        let names = imported.archives.iter().map(|archive| archive.experiment.as_str());
-        assert_eq!(names.collect::<Vec<_>>(), ["mine/new/deep", "mine/old/deep"]);
+fn folders_of_one_name_in_several_places_are_variants_or_several_archives() {
+    let files = ["old/deep/x/r.txt", "new/deep/x/r.txt", "new/deep/x/w.txt"];
+    let rows = ["new r 0", "new w 0", "old r 0"];
+    check(&files, &["new/deep/x", "old/deep/x"], &["old", "new"], &rows);
+    check(&files[..2], &files[..2], &["old", "new"], &["new r 0", "old r 0"]);
+    // Folders of variants are in archives of their own.
+    let files = ["old/x/pg/r.txt", "new/x/pg/r.txt"];
+    let imported = imported(&files, &["old/x", "new/x"]);
+    assert_eq!(imported.warnings, []);
+    let names = imported.archives.iter().map(|archive| archive.experiment.as_str());
+    assert_eq!(names.collect::<Vec<_>>(), ["mine/new/x", "mine/old/x"]);
+    // Repetitions stay those of one variant.
+    let files = ["run1/x/r.txt", "run2/x/r.txt"];
+    check(&files, &["run1/x", "run2/x"], &["x"], &["x r 0,1"]);
+}
+
+#[test]
+fn a_link_that_is_named_keeps_its_own_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    for (real, link) in [("data/1/out", "before"), ("data/deep/2/out", "after")] {
+        std::fs::create_dir_all(path(real)).unwrap();
+        std::fs::write(path(real).join("r.txt"), report(4, 1000.0)).unwrap();
+        std::os::unix::fs::symlink(path(real), path(link)).unwrap();
     }
+    let imported = import(&[path("before"), path("after")], &Options::default()).unwrap();
+    let (subjects, rows) = rows(&imported);
+    assert_eq!(subjects, ["before", "after"]);
+    assert_eq!(rows, ["after r 0", "before r 0"]);
 }
 
 #[test]

@@ -136,6 +136,15 @@ fn rows_before_the_writes_and_decimals_come_out_as_they_went_in() {
     let imported = import(&[("a/qps.abs.t.tsv", &text)]);
     let files = exported(&imported.archives[0], &["old", "new"]);
     assert_eq!(files["qps.abs.t.tsv"], text);
+    // What has no value has none again, and is no fault.
+    let gap = table(HEADER, &["5\tNA\tpoint-query_range=100", rows[2]]);
+    let with_gap = import(&[("a/qps.abs.t.tsv", &gap)]);
+    assert_eq!(with_gap.warnings, []);
+    assert_eq!(exported(&with_gap.archives[0], &["old", "new"])["qps.abs.t.tsv"], gap);
+    // The base is that of another archive: nothing takes its place.
+    let files = exported(&imported.archives[0], &["elsewhere", "old", "new"]);
+    assert_eq!(files["qps.abs.t.tsv"], text);
+    assert!(files.keys().all(|path| !path.starts_with("qps.rel")), "{files:?}");
 }
 
 #[test]

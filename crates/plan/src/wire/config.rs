@@ -90,10 +90,18 @@ impl WireConfig {
         config.transport = self.transport.unwrap_or(config.transport);
         config.session = self.session.unwrap_or(config.session);
         for (name, wire) in self.settings.0 {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+            if name.is_empty() || !name.chars().all(is_plain) {
+                let shown = name.escape_default();
+                let reason = format!(
+                    "`{shown}` cannot name a setting: use letters, digits, `_`, `-` and `.`"
+                );
+                return Err(Fault::invalid(reason)).under(name).under("settings");
+            }
             let sane = |text: &str| !text.contains(['\n', '\r', '\0']);
             let values = wire.before.iter().map(|(_, value)| value).chain([&wire.value]);
-            if name.is_empty() || !sane(&name) || !values.into_iter().all(|value| sane(value)) {
-                let reason = "a setting's name and value are one line each";
+            if !values.into_iter().all(|value| sane(value)) {
+                let reason = "a setting's value is one line";
                 return Err(Fault::invalid(reason)).under(name).under("settings");
             }
             let WireSetting { value, reason, optional, secret, before, follows } = wire;

@@ -341,7 +341,10 @@ fn servers_and_configs_of_the_users_own_are_checked() {
         "unknown config `bse` of `sqlite`; did you mean `base`?",
     );
     let lines = config("[configs.a]\nextends = \"base\"\nsettings = { x = \"1\\ny=2\" }");
-    check("two lines", &lines, "a setting's name and value are one line each");
+    check("two lines", &lines, "a setting's value is one line");
+    // Written as it is, it would be another setting with a comment behind it.
+    let named = config("[configs.a]\nextends = \"base\"\nsettings = { \"y = 2 #\" = 1 }");
+    check("odd name", &named, "`y = 2 #` cannot name a setting");
 }
 
 #[test]

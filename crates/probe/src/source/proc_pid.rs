@@ -4,7 +4,7 @@ use super::{Probe, Purpose, Reader};
 use crate::{
     Counter, Error, Target, Values, counter,
     part::server_processes,
-    task::{parse, process_tree_at},
+    task::{parse, process_tree_at, text},
 };
 use model::reading::Scope;
 use procfs::process::Io;
@@ -86,7 +86,7 @@ struct Memory {
 
 impl Memory {
     fn add(&mut self, folder: &Path) {
-        let Ok(status) = fs_err::read_to_string(folder.join("status")) else { return };
+        let Some(status) = text(&folder.join("status")) else { return };
         let kib = |name: &str| -> Option<u64> {
             let value = status.lines().find_map(|line| line.strip_prefix(name))?;
             value.trim().trim_end_matches(" kB").parse().ok()

@@ -4,7 +4,7 @@ use super::{Probe, Purpose, Reader};
 use crate::{
     Counter, Error, Target, Values, counter,
     part::{Member, Part, Parts, Sums, members},
-    task::{parse, task_folder},
+    task::{parse, task_folder, text},
     unseen::{Processes, Unseen},
 };
 use procfs::process::Schedstat;
@@ -142,8 +142,8 @@ fn counts(folder: &Path, purpose: Purpose) -> Option<Counts> {
     if purpose == Purpose::Series {
         return Some([cpu, wait, 0, 0, 0, 0]);
     }
-    let (voluntary, involuntary) = switches(&fs_err::read_to_string(folder.join("status")).ok()?)?;
-    let faults = page_faults(&fs_err::read_to_string(folder.join("stat")).ok()?)?;
+    let (voluntary, involuntary) = switches(&text(&folder.join("status"))?)?;
+    let faults = page_faults(&text(&folder.join("stat"))?)?;
     Some([cpu, wait, voluntary, involuntary, voluntary + involuntary, faults])
 }
 
@@ -204,6 +204,25 @@ mod tests {
         assert!(tasks.keys().all(|(task, _)| *task == 11), "{tasks:?}");
         fake.remove("10/task/10").task(10, 12, "400 0 1").moves(10, 12, [0; 4]);
         assert_eq!(read(&mut reader).get(Scope::Server, "cpu_ns"), Some(3400.0));
+    }
+
+    #[test]
+    fn a_task_counts_whatever_its_name_is() {
+        let fake = FakeProc::new();
+        fake.task(10, 10, "1000 50 3").moves(10, 10, [5, 2, 30, 1]);
+        // The kernel cuts names off within a character.
+        for (file, name) in [("stat", "(a"), ("status", "Name:\tx")] {
+            let path = fake.root().join("10/task/10").join(file);
+            let text = fs_err::read_to_string(&path).unwrap();
+            let (before, after) = text.split_once(name).unwrap();
+            let parts = [before.as_bytes(), name.as_bytes(), b"\xc3", after.as_bytes()];
+            fs_err::write(path, parts.concat()).unwrap();
+        }
+        let mut target = fake.target();
+        target.server_pids = vec![10];
+        let values = read(&mut open(&target, Purpose::Window).unwrap().unwrap());
+        assert_eq!(values.get(Scope::Server, "cpu_ns"), Some(1000.0));
+        assert_eq!(values.get(Scope::Server, "page_faults"), Some(31.0));
     }
 
     #[test]

@@ -5,15 +5,19 @@ use hdf5_writer::{AttributeBuilder, DatasetBuilder, Hdf5Builder, WriteOptions};
 
 /// Three vectors of two dimensions and one query, with what is nearest to it.
 fn file(distance: &str, far: &[f32]) -> tempfile::NamedTempFile {
+    made(AttributeBuilder::fixed_string("distance", distance), [1, 2, 0], far)
+}
+
+fn made(distance: AttributeBuilder, near: [i32; 3], far: &[f32]) -> tempfile::NamedTempFile {
     let train = [3.0_f32, 4.0, 0.0, 2.0, 1.0, 0.0];
     let dataset = |name: &str, shape: Vec<u64>, values: &[f32]| {
         DatasetBuilder::typed_data(name, shape, values).unwrap()
     };
     let builder = Hdf5Builder::new()
-        .attribute(AttributeBuilder::fixed_string("distance", distance))
+        .attribute(distance)
         .dataset(dataset("train", vec![3, 2], &train))
         .dataset(dataset("test", vec![1, 2], &[0.0, 1.0]))
-        .dataset(DatasetBuilder::typed_data("neighbors", vec![1, 3], &[1_i32, 2, 0]).unwrap())
+        .dataset(DatasetBuilder::typed_data("neighbors", vec![1, 3], &near).unwrap())
         .dataset(dataset("distances", vec![1, 3], far));
     written(&builder.into_plan().unwrap().encode(WriteOptions::default()).unwrap())
 }
@@ -57,6 +61,16 @@ fn the_nearest_count_also_where_rounding_makes_their_distance_negative() {
 }
 
 #[test]
+fn neighbors_that_are_no_rows_of_the_file_are_not_taken() {
+    for near in [[1, 2, -1], [1, 3, 0]] {
+        let distance = AttributeBuilder::fixed_string("distance", "euclidean");
+        let file = made(distance, near, &[1.0, 1.0, 5.0]);
+        let known = VectorFile::look(file.path()).unwrap();
+        assert_eq!(known.nearest(1, 1, 1e-6).unwrap(), None, "{near:?}");
+    }
+}
+
+#[test]
 fn what_is_no_such_file_is_refused_by_name() {
     let check = |path: &Path, part: &str| {
         let said = VectorFile::look(path).unwrap_err().to_string();
@@ -64,6 +78,8 @@ fn what_is_no_such_file_is_refused_by_name() {
     };
     check(Path::new("/missing.hdf5"), "No such file");
     check(file("hamming", &[0.0, 0.5, 1.0]).path(), "its distance is `hamming`");
+    let number = AttributeBuilder::scalar("distance", 1_i32).unwrap();
+    check(made(number, [1, 2, 0], &[0.0; 3]).path(), "its attribute `distance` cannot be read");
     check(written(b"id,vector\n").path(), "cannot be used as vectors");
     let whole = fs_err::read(file("euclidean", &[1.0, 1.0, 5.0]).path()).unwrap();
     // Cut anywhere, it is refused or says what it has; it never panics.

@@ -1,7 +1,11 @@
 //! `o.met`: one section per phase, one row per variant.
 
-use super::{MISSING, PhaseName, TableSet, shown};
-use crate::{cell::plain, number, step};
+use super::{PhaseName, TableSet, shown};
+use crate::{
+    cell::plain,
+    number::{self, MISSING},
+    step,
+};
 use std::fmt::Write as _;
 
 /// A column of `o.met`.
