@@ -11,6 +11,8 @@ use model::{
 pub struct RoleFacts {
     /// Operations that the per-operation metrics divide by.
     pub lead: Vec<String>,
+    /// Roles that do not lead, and may execute the same operations.
+    pub beside: Vec<String>,
     /// Operations that insert.
     pub inserts: Vec<String>,
     /// Operations that delete.
@@ -30,7 +32,9 @@ impl RoleFacts {
         let names = |does: fn(&Op) -> bool| -> Vec<String> {
             script.ops().filter(|op| does(op)).map(|op| op.name.clone()).collect()
         };
-        let leading = script.roles.iter().filter(|role| role.leads).flat_map(|role| &role.ops);
+        let (leading, beside): (Vec<&Role>, Vec<&Role>) =
+            script.roles.iter().partition(|role| role.leads);
+        let leading = leading.into_iter().flat_map(|role| &role.ops);
         let rows = script.ops().find(|op| op.inserts()).map_or(1, rows_of);
         let target = script.roles.iter().filter_map(|role| {
             let per_second = role.arrival.per_second()?;
@@ -38,6 +42,7 @@ impl RoleFacts {
         });
         Some(Self {
             lead: leading.map(|op| op.name.clone()).collect(),
+            beside: beside.into_iter().map(|role| role.name.clone()).collect(),
             inserts: names(Op::inserts),
             deletes: names(Op::deletes),
             target_per_second: target.sum(),
@@ -50,7 +55,9 @@ impl RoleFacts {
         &'a self,
         work: &'a StretchReport,
     ) -> impl Iterator<Item = &'a OpReport> {
-        work.ops.iter().filter(|op| self.lead.contains(&op.name))
+        let leads =
+            |op: &&OpReport| self.lead.contains(&op.name) && !self.beside.contains(&op.role);
+        work.ops.iter().filter(leads)
     }
 
     /// How well the set rate was kept; none where no rate is set.
@@ -166,6 +173,7 @@ mod tests {
     fn facts() -> RoleFacts {
         RoleFacts {
             lead: vec!["query".to_owned()],
+            beside: vec!["writer".to_owned()],
             inserts: vec!["insert".to_owned()],
             deletes: vec!["delete".to_owned()],
             target_per_second: 100.0,
@@ -234,11 +242,17 @@ mod tests {
 
     #[test]
     fn the_lead_is_what_the_workload_says() {
+        let of = |role: &str, op: OpReport| OpReport { role: role.to_owned(), ..op };
         let work = StretchReport {
-            ops: vec![op("insert", &[1]), op("query", &[2])],
+            ops: vec![
+                of("writer", op("insert", &[1])),
+                of("writer", op("query", &[3])),
+                of("reader", op("query", &[2])),
+            ],
             ..Default::default()
         };
-        let names: Vec<_> = facts().leading(&work).map(|op| op.name.clone()).collect();
-        assert_eq!(names, ["query"]);
+        let facts = facts();
+        let found: Vec<_> = facts.leading(&work).map(|op| (&*op.name, &*op.role)).collect();
+        assert_eq!(found, [("query", "reader")]);
     }
 }
