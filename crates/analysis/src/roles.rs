@@ -1,6 +1,9 @@
 //! Workloads with roles: whose operations count, and how well a set rate was kept.
 
-use crate::service_level::{PacedWork, Second};
+use crate::{
+    service_level::{PacedWork, Second},
+    sla::SECOND_SHARE,
+};
 use model::{
     drive::{OpReport, StretchReport},
     script::{Effect, Op, Role, Script},
@@ -115,8 +118,8 @@ fn by_second(inserts: &[&OpReport], deletes: &[&OpReport], seconds: f64) -> Vec<
     let rows = |ops: &[&OpReport], at: usize| -> u64 {
         ops.iter().filter_map(|op| op.series.get(at)).map(|interval| interval.rows).sum()
     };
-    // A stretch that keeps its rate ends within its last second.
-    let whole = intervals.min(seconds.round().max(0.0) as usize);
+    // One that is hardly cut can be on target; a piece of a phase may end in the middle of one.
+    let whole = intervals.min((seconds + 1.0 - SECOND_SHARE).max(0.0) as usize);
     (0..whole)
         .map(|at| Second {
             inserted: rows(inserts, at),
@@ -192,6 +195,22 @@ mod tests {
         let inserted: Vec<u64> = paced.seconds.iter().map(|second| second.inserted).collect();
         assert_eq!(inserted, [100, 50, 150]);
         assert_eq!(paced.seconds[2].deleted, Some(100));
+    }
+
+    #[test]
+    fn a_second_that_is_cut_is_not_judged() {
+        let check = |milliseconds: u64, expected: usize| {
+            let ops = vec![op("insert", &[100, 100, 60])];
+            let end_ns = milliseconds * 1_000_000;
+            let work = StretchReport { end_ns, ops, ..Default::default() };
+            let seconds = facts().paced(&work).unwrap().seconds;
+            assert_eq!(seconds.len(), expected, "{milliseconds} ms");
+        };
+        check(2_500, 2);
+        check(2_900, 2);
+        check(2_960, 3);
+        check(3_000, 3);
+        check(3_100, 3);
     }
 
     #[test]
