@@ -6,7 +6,7 @@ use crate::{
 };
 use model::{
     drive::{OpReport, StretchReport},
-    script::{Effect, Op, Role, Script},
+    script::{Effect, Op, Role, Script, Statement},
 };
 
 /// What a phase's workload says of its operations.
@@ -137,20 +137,30 @@ fn by_second(inserts: &[&OpReport], deletes: &[&OpReport], seconds: f64) -> Vec<
 
 /// Rows that a mean operation of a role inserts.
 fn rows_of_role(role: &Role) -> f64 {
-    let weighted = |rows: fn(&Op) -> u64| -> f64 {
-        role.ops.iter().map(|op| f64::from(op.weight) * rows(op) as f64).sum()
+    let weighted = |rows: fn(&Op) -> f64| -> f64 {
+        role.ops.iter().map(|op| f64::from(op.weight) * rows(op)).sum()
     };
-    let all = weighted(|_| 1);
-    if all > 0.0 { weighted(rows_of) / all } else { 0.0 }
+    let all = weighted(|_| 1.0);
+    if all > 0.0 { weighted(inserted) / all } else { 0.0 }
+}
+
+/// Rows that all statements of an operation insert.
+fn inserted(op: &Op) -> f64 {
+    let rows = |statement: &Statement| inserted_by(statement) as f64 * statement.repeat as f64;
+    op.statements.iter().map(rows).sum()
 }
 
 /// Rows of the largest inserting statement.
 fn rows_of(op: &Op) -> u64 {
-    let rows = op.statements.iter().map(|statement| match statement.effect {
+    op.statements.iter().map(inserted_by).max().unwrap_or(0)
+}
+
+/// Rows that a statement inserts each time.
+fn inserted_by(statement: &Statement) -> u64 {
+    match statement.effect {
         Effect::Insert(rows) | Effect::Merge(rows) => rows,
         Effect::Read | Effect::Update | Effect::Delete | Effect::Other => 0,
-    });
-    rows.max().unwrap_or(0)
+    }
 }
 
 #[cfg(test)]
@@ -158,7 +168,6 @@ mod tests {
     use super::*;
     use model::{
         drive::OpInterval,
-        script::Statement,
         workload::{Arrival, Counts, Spacing},
     };
 
@@ -257,6 +266,9 @@ mod tests {
         check(vec![role(2.0, vec![insert(50)]), role(8.0, vec![insert(5)])], 140.0);
         check(vec![role(8.0, vec![insert(50), op(3, Effect::Read)])], 100.0);
         check(vec![role(8.0, vec![op(1, Effect::Read)])], 0.0);
+        let one = Statement { effect: Effect::Insert(1), repeat: 9, ..Statement::plain("x") };
+        let two = Statement { effect: Effect::Insert(2), ..Statement::plain("x") };
+        check(vec![role(8.0, vec![Op::plain("o", vec![one, two])])], 88.0);
     }
 
     #[test]
