@@ -7,7 +7,7 @@ use model::{
     drive::{OpReport, StretchReport},
     plan::Plan,
     schema::{ColumnValue, Table},
-    script::{Effect, Op, Script, Value},
+    script::{Bounds, Effect, Op, Script, Statement, Value},
     workload::Class,
 };
 use std::collections::BTreeMap;
@@ -54,12 +54,20 @@ impl Written {
 /// where it changes none.
 fn share(op: &Op) -> Option<f64> {
     let writing = || op.statements.iter().filter(|one| one.class == Class::Write);
-    let rows = |all: &mut dyn Iterator<Item = &model::script::Statement>| -> f64 {
-        all.map(|one| one.repeat as f64 * f64::from(one.rows_per_statement.unwrap_or(1))).sum()
+    let rows = |all: &mut dyn Iterator<Item = &Statement>| -> f64 {
+        all.map(|one| one.repeat as f64 * rows_of(one)).sum()
     };
     let all = rows(&mut writing());
     let kept = rows(&mut writing().filter(|one| one.effect != Effect::Delete));
     (all > 0.0).then(|| kept / all)
+}
+
+/// Rows that a statement changes each time: as many as it has to, or gives.
+fn rows_of(statement: &Statement) -> f64 {
+    match statement.expect.changed {
+        Some(Bounds { low, high }) if low == high && high > 0 => high as f64,
+        _ => f64::from(statement.rows_per_statement.unwrap_or(1)),
+    }
 }
 
 /// Bytes of a row by the table's columns; where nothing is loaded, by what its insert sends.
@@ -112,7 +120,7 @@ mod tests {
         reading::{Reading, Scope},
         record::SliceRecord,
         schema::Column,
-        script::{Arg, Draw, Role, Statement},
+        script::{Arg, Draw, Expect, Role},
     };
     use values::generator::{Filler, Generator, Template, Uniform};
 
@@ -166,6 +174,15 @@ mod tests {
         insert.args = values.map(|value| Arg { value, list: None }).into();
         assert_eq!(row_bytes(&table(Vec::new()), &script(vec![op("i", vec![insert])])), Some(38.0));
         assert_eq!(row_bytes(&table(Vec::new()), &script(Vec::new())), None);
+    }
+
+    #[test]
+    fn a_statement_changes_as_many_rows_as_it_has_to() {
+        let changed = Some(Bounds { low: 50, high: 50 });
+        let expect = Expect { changed, ..Expect::default() };
+        let delete = Statement { expect, ..writing(Effect::Delete, 1) };
+        let insert = Statement { rows_per_statement: Some(50), ..writing(Effect::Insert(50), 1) };
+        assert_eq!(share(&op("queue", vec![delete, insert])), Some(0.5));
     }
 
     #[test]
