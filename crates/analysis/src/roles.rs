@@ -65,12 +65,12 @@ impl RoleFacts {
 
     /// How well the set rate was kept; none where no rate is set.
     pub fn paced(&self, work: &StretchReport) -> Option<PacedWork> {
-        let inserts = these(work, &self.inserts);
+        let inserts = paced(these(work, &self.inserts));
         let seconds = seconds(work, &inserts);
         if self.target_per_second <= 0.0 || seconds <= 0.0 {
             return None;
         }
-        let deletes = these(work, &self.deletes);
+        let deletes = paced(these(work, &self.deletes));
         let rows = |ops: &[&OpReport]| ops.iter().map(|op| op.rows_changed).sum::<u64>() as f64;
         let lag = inserts.iter().chain(&deletes).map(|op| op.lag_us_max).max();
         Some(PacedWork {
@@ -110,6 +110,15 @@ fn seconds(work: &StretchReport, paced: &[&OpReport]) -> f64 {
 
 fn these<'a>(work: &'a StretchReport, names: &[String]) -> Vec<&'a OpReport> {
     work.ops.iter().filter(|op| names.contains(&op.name)).collect()
+}
+
+/// Those that have a rate, where any has: what others do beside them keeps no rate.
+fn paced(mut ops: Vec<&OpReport>) -> Vec<&OpReport> {
+    let has_rate = |op: &&OpReport| op.intended_per_second > 0.0;
+    if ops.iter().any(has_rate) {
+        ops.retain(has_rate);
+    }
+    ops
 }
 
 /// The whole seconds of a stretch; what began in the last, cut one is left out.
@@ -230,6 +239,16 @@ mod tests {
         assert_eq!(facts().paced(&work).unwrap().inserted_per_second, 100.0);
         work.end_ns = 4_000_000_000;
         assert_eq!(facts().paced(&work).unwrap().inserted_per_second, 50.0);
+    }
+
+    #[test]
+    fn what_inserts_without_a_rate_keeps_none() {
+        let at_rate = OpReport { count: 2, intended_per_second: 2.0, ..op("insert", &[40]) };
+        let ops = vec![at_rate, op("bulk", &[5000])];
+        let work = StretchReport { end_ns: 1_000_000_000, ops, ..Default::default() };
+        let inserts = ["insert", "bulk"].map(str::to_owned).to_vec();
+        let paced = RoleFacts { inserts, ..facts() }.paced(&work).unwrap();
+        assert_eq!((paced.inserted_per_second, paced.seconds[0].inserted), (40.0, 40));
     }
 
     #[test]
