@@ -8,6 +8,7 @@ use model::{
     drive::{OpReport, StretchReport},
     script::{Effect, Op, Role, Script, Statement},
 };
+use std::collections::BTreeMap;
 
 /// What a phase's workload says of its operations.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -20,6 +21,9 @@ pub struct RoleFacts {
     pub inserts: Vec<String>,
     /// Operations that delete.
     pub deletes: Vec<String>,
+    /// Of the rows that an operation changes, the parts that it inserts and deletes; nothing where
+    /// one of both is all.
+    pub parts: BTreeMap<String, [f64; 2]>,
     /// Rows to insert per second; 0 where no rate is set.
     pub target_per_second: f64,
     /// Rows of one inserting statement.
@@ -48,6 +52,7 @@ impl RoleFacts {
             beside: beside.into_iter().map(|role| role.name.clone()).collect(),
             inserts: names(Op::inserts),
             deletes: names(Op::deletes),
+            parts: script.ops().filter_map(|op| Some((op.name.clone(), parts(op)?))).collect(),
             target_per_second: target.sum(),
             rows_per_statement: rows,
         })
@@ -71,15 +76,15 @@ impl RoleFacts {
             return None;
         }
         let deletes = paced(these(work, &self.deletes));
-        let rows = |ops: &[&OpReport]| ops.iter().map(|op| op.rows_changed).sum::<u64>() as f64;
+        let rows = |ops: &[&OpReport], does: Does| self.rows(ops, does) / seconds;
         let lag = inserts.iter().chain(&deletes).map(|op| op.lag_us_max).max();
         Some(PacedWork {
             target_per_second: self.target_per_second,
-            inserted_per_second: rows(&inserts) / seconds,
-            deleted_per_second: (!deletes.is_empty()).then(|| rows(&deletes) / seconds),
+            inserted_per_second: rows(&inserts, Does::Insert),
+            deleted_per_second: (!deletes.is_empty()).then(|| rows(&deletes, Does::Delete)),
             lag_us_max: lag.map(|lag| lag as f64),
             rows_per_statement: self.rows_per_statement,
-            seconds: by_second(&inserts, &deletes, seconds),
+            seconds: self.by_second(&inserts, &deletes, seconds),
             seconds_on_target_share: None,
         })
     }
@@ -92,12 +97,51 @@ impl RoleFacts {
     /// Rows inserted per second, and deleted where anything deletes.
     pub(crate) fn changed_per_second(&self, work: &StretchReport) -> [Option<f64>; 2] {
         let seconds = self.seconds(work);
-        [&self.inserts, &self.deletes].map(|names| {
+        [(&self.inserts, Does::Insert), (&self.deletes, Does::Delete)].map(|(names, does)| {
             let ops = these(work, names);
-            let rows: u64 = ops.iter().map(|op| op.rows_changed).sum();
-            (!ops.is_empty() && seconds > 0.0).then(|| rows as f64 / seconds)
+            (!ops.is_empty() && seconds > 0.0).then(|| self.rows(&ops, does) / seconds)
         })
     }
+
+    /// The part of the rows which an operation changes that it inserts, or deletes.
+    fn part(&self, op: &OpReport, does: Does) -> f64 {
+        self.parts.get(&op.name).map_or(1.0, |parts| parts[does as usize])
+    }
+
+    /// Rows that these operations inserted, or deleted.
+    fn rows(&self, ops: &[&OpReport], does: Does) -> f64 {
+        ops.iter().map(|op| op.rows_changed as f64 * self.part(op, does)).sum()
+    }
+
+    /// The whole seconds of a stretch; what began in the last, cut one is left out.
+    fn by_second(&self, inserts: &[&OpReport], deletes: &[&OpReport], seconds: f64) -> Vec<Second> {
+        let both = || inserts.iter().chain(deletes);
+        let rows = |ops: &[&OpReport], does: Does, at: usize| {
+            let changed = |op: &&OpReport| Some(op.series.get(at)?.rows as f64);
+            let own = ops.iter().filter_map(|op| Some(changed(op)? * self.part(op, does)));
+            own.sum::<f64>().round() as u64
+        };
+        let lag_us = |at: usize| {
+            let own = both().filter_map(|op| op.series.get(at));
+            own.map(|one| one.response_us_max.saturating_sub(one.service_us_max)).max()
+        };
+        let intervals = both().map(|op| op.series.len()).max().unwrap_or(0);
+        // One that is hardly cut can be on target; a piece of a phase may end in the middle of one.
+        let whole = intervals.min((seconds + 1.0 - SECOND_SHARE).max(0.0) as usize);
+        let second = |at: usize| Second {
+            inserted: rows(inserts, Does::Insert, at),
+            deleted: (!deletes.is_empty()).then(|| rows(deletes, Does::Delete, at)),
+            lag_us: lag_us(at).unwrap_or(0),
+        };
+        (0..whole).map(second).collect()
+    }
+}
+
+/// What operations do to rows.
+#[derive(Debug, Clone, Copy)]
+enum Does {
+    Insert,
+    Delete,
 }
 
 /// Length of a stretch, or of the schedule of its paced operations, if that is longer: the last one
@@ -121,55 +165,27 @@ fn paced(mut ops: Vec<&OpReport>) -> Vec<&OpReport> {
     ops
 }
 
-/// The whole seconds of a stretch; what began in the last, cut one is left out.
-fn by_second(inserts: &[&OpReport], deletes: &[&OpReport], seconds: f64) -> Vec<Second> {
-    let intervals = inserts.iter().chain(deletes).map(|op| op.series.len()).max().unwrap_or(0);
-    let rows = |ops: &[&OpReport], at: usize| -> u64 {
-        ops.iter().filter_map(|op| op.series.get(at)).map(|interval| interval.rows).sum()
-    };
-    // One that is hardly cut can be on target; a piece of a phase may end in the middle of one.
-    let whole = intervals.min((seconds + 1.0 - SECOND_SHARE).max(0.0) as usize);
-    (0..whole)
-        .map(|at| Second {
-            inserted: rows(inserts, at),
-            deleted: (!deletes.is_empty()).then(|| rows(deletes, at)),
-            lag_us: inserts
-                .iter()
-                .chain(deletes)
-                .filter_map(|op| op.series.get(at))
-                .map(|interval| interval.response_us_max.saturating_sub(interval.service_us_max))
-                .max()
-                .unwrap_or(0),
-        })
-        .collect()
-}
-
 /// Rows that a mean operation of a role inserts.
 fn rows_of_role(role: &Role) -> f64 {
     let weighted = |rows: fn(&Op) -> f64| -> f64 {
         role.ops.iter().map(|op| f64::from(op.weight) * rows(op)).sum()
     };
     let all = weighted(|_| 1.0);
-    if all > 0.0 { weighted(inserted) / all } else { 0.0 }
-}
-
-/// Rows that all statements of an operation insert.
-fn inserted(op: &Op) -> f64 {
-    let rows = |statement: &Statement| inserted_by(statement) as f64 * statement.repeat as f64;
-    op.statements.iter().map(rows).sum()
+    if all > 0.0 { weighted(|op| op.rows_by(Effect::inserts) as f64) / all } else { 0.0 }
 }
 
 /// Rows of the largest inserting statement.
 fn rows_of(op: &Op) -> u64 {
-    op.statements.iter().map(inserted_by).max().unwrap_or(0)
+    let inserting = op.statements.iter().filter(|statement| statement.effect.inserts());
+    inserting.map(Statement::rows_changed).max().unwrap_or(0)
 }
 
-/// Rows that a statement inserts each time.
-fn inserted_by(statement: &Statement) -> u64 {
-    match statement.effect {
-        Effect::Insert(rows) | Effect::Merge(rows) => rows,
-        Effect::Read | Effect::Update | Effect::Delete | Effect::Other => 0,
-    }
+/// Which parts of the rows that an operation changes it inserts and deletes; none where one of both
+/// is all.
+fn parts(op: &Op) -> Option<[f64; 2]> {
+    let all = op.rows_by(|_| true);
+    let own = [op.rows_by(Effect::inserts), op.rows_by(|effect| effect == Effect::Delete)];
+    (!own.contains(&all)).then(|| own.map(|rows| rows as f64 / all as f64))
 }
 
 #[cfg(test)]
@@ -177,6 +193,7 @@ mod tests {
     use super::*;
     use model::{
         drive::OpInterval,
+        script::{Bounds, Expect},
         workload::{Arrival, Counts, Spacing},
     };
 
@@ -197,6 +214,7 @@ mod tests {
             beside: vec!["writer".to_owned()],
             inserts: vec!["insert".to_owned()],
             deletes: vec!["delete".to_owned()],
+            parts: BTreeMap::new(),
             target_per_second: 100.0,
             rows_per_statement: 50,
         }
@@ -239,6 +257,32 @@ mod tests {
         assert_eq!(facts().paced(&work).unwrap().inserted_per_second, 100.0);
         work.end_ns = 4_000_000_000;
         assert_eq!(facts().paced(&work).unwrap().inserted_per_second, 50.0);
+    }
+
+    #[test]
+    fn rows_that_an_operation_inserts_and_deletes_are_told_apart() {
+        let ten = Some(Bounds { low: 10, high: 10 });
+        let statement = |effect: Effect| Statement {
+            effect,
+            expect: Expect { changed: ten, ..Expect::default() },
+            ..Statement::plain("x")
+        };
+        let ops = [Effect::Delete, Effect::Insert(10)].map(statement).to_vec();
+        let role = Role {
+            name: "writer".to_owned(),
+            arrival: Arrival::Open { per_second: 2.0, spacing: Spacing::Even },
+            ops: vec![Op::plain("measure", ops)],
+            ..Role::default()
+        };
+        let script = Script { roles: vec![role], ..Script::default() };
+        let facts = RoleFacts::of(&script).unwrap();
+        let done = OpReport { count: 2, intended_per_second: 2.0, ..op("measure", &[40]) };
+        let work = StretchReport { end_ns: 1_000_000_000, ops: vec![done], ..Default::default() };
+        let paced = facts.paced(&work).unwrap();
+        assert_eq!(paced.target_per_second, 20.0);
+        assert_eq!((paced.inserted_per_second, paced.deleted_per_second), (20.0, Some(20.0)));
+        assert_eq!((paced.seconds[0].inserted, paced.seconds[0].deleted), (20, Some(20)));
+        assert_eq!(facts.changed_per_second(&work), [Some(20.0); 2]);
     }
 
     #[test]

@@ -7,8 +7,7 @@ use model::{
     drive::{OpReport, StretchReport},
     plan::Plan,
     schema::{ColumnValue, Table},
-    script::{Bounds, Effect, Op, Script, Statement, Value},
-    workload::Class,
+    script::{Effect, Op, Script, Value},
 };
 use std::collections::BTreeMap;
 use values::generator::Bytes;
@@ -53,21 +52,9 @@ impl Written {
 /// Share of the rows that an operation changes that it inserts or updates, by its statements; none
 /// where it changes none.
 fn share(op: &Op) -> Option<f64> {
-    let writing = || op.statements.iter().filter(|one| one.class == Class::Write);
-    let rows = |all: &mut dyn Iterator<Item = &Statement>| -> f64 {
-        all.map(|one| one.repeat as f64 * rows_of(one)).sum()
-    };
-    let all = rows(&mut writing());
-    let kept = rows(&mut writing().filter(|one| one.effect != Effect::Delete));
-    (all > 0.0).then(|| kept / all)
-}
-
-/// Rows that a statement changes each time: as many as it has to, or gives.
-fn rows_of(statement: &Statement) -> f64 {
-    match statement.expect.changed {
-        Some(Bounds { low, high }) if low == high && high > 0 => high as f64,
-        _ => f64::from(statement.rows_per_statement.unwrap_or(1)),
-    }
+    let all = op.rows_by(|_| true);
+    let kept = op.rows_by(|effect| effect != Effect::Delete);
+    (all > 0).then(|| kept as f64 / all as f64)
 }
 
 /// Bytes of a row by the table's columns; where nothing is loaded, by what its insert sends.
@@ -120,7 +107,8 @@ mod tests {
         reading::{Reading, Scope},
         record::SliceRecord,
         schema::Column,
-        script::{Arg, Draw, Expect, Role},
+        script::{Arg, Bounds, Draw, Expect, Role, Statement},
+        workload::Class,
     };
     use values::generator::{Filler, Generator, Template, Uniform};
 

@@ -128,6 +128,7 @@ fn facts(phase: &str) -> PhaseFacts {
         beside: Vec::new(),
         inserts: vec!["insert".to_owned()],
         deletes: vec!["delete".to_owned()],
+        parts: BTreeMap::new(),
         target_per_second: rows as f64,
         rows_per_statement: 50,
     };
