@@ -240,7 +240,7 @@ fn rate(work: &StretchReport) -> f64 {
 }
 
 /// `[ 10s ] thds: 8 tps: 1234.56 qps: … (r/w/o: …) lat (ms,95%): 9.91 err/s: 0.00 reconn/s: 0.00`,
-/// as sysbench has it.
+/// as sysbench has it, whose errors are those after which an operation is restarted.
 fn plain_line(record: &SliceRecord, elapsed: Duration) -> String {
     let who = format!("{} {}", record.subject, record.phase);
     let Some(work) = &record.work else { return format!("{who}: no work is recorded") };
@@ -256,7 +256,7 @@ fn plain_line(record: &SliceRecord, elapsed: Duration) -> String {
         rate(work.reads),
         rate(work.writes),
         rate(work.others),
-        rate(work.failed),
+        rate(work.retries),
     )
 }
 
@@ -270,6 +270,19 @@ mod tests {
             "settings": {"cache": cache}, "ignored_settings": [], "seed": 0, "foreground": "",
         });
         serde_json::from_value(header).unwrap()
+    }
+
+    #[test]
+    fn errors_of_a_line_are_those_after_which_operations_are_restarted() {
+        let work = StretchReport {
+            end_ns: 2_000_000_000,
+            succeeded: 8,
+            retries: 3,
+            ..StretchReport::default()
+        };
+        let record = SliceRecord { work: Some(work), ..SliceRecord::default() };
+        let line = plain_line(&record, Duration::ZERO);
+        assert!(line.contains("tps: 4.00 ") && line.contains("err/s: 1.50 "), "{line}");
     }
 
     #[test]

@@ -227,7 +227,9 @@ fn latencies(work: &StretchReport, facts: &PhaseFacts, values: &mut Vec<Value>) 
             ("response_us_max", response.max),
         ]);
     }
-    if matches!(facts.arrival, Arrival::Open { .. }) {
+    // That of a paced role is known already.
+    let has_lag = values.iter().any(|(name, _)| *name == "lag_us_max");
+    if matches!(facts.arrival, Arrival::Open { .. }) && !has_lag {
         values.push(("lag_us_max", work.lag_us_max as f64));
     }
 }
@@ -359,6 +361,31 @@ mod tests {
         check(Spacing::Even, 1_510, 2.0);
         check(Spacing::Even, 2_500, 1.6);
         check(Spacing::Poisson, 1_600, 2.5);
+    }
+
+    #[test]
+    fn the_only_role_at_a_set_rate_has_one_lag() {
+        let op = OpReport { name: "insert".to_owned(), lag_us_max: 7, ..OpReport::default() };
+        let work = StretchReport {
+            end_ns: 1_000_000_000,
+            lag_us_max: 7,
+            ops: vec![op],
+            ..StretchReport::default()
+        };
+        let slice = SliceRecord { work: Some(work), ..SliceRecord::default() };
+        let roles = RoleFacts {
+            inserts: vec!["insert".to_owned()],
+            target_per_second: 2.0,
+            ..RoleFacts::default()
+        };
+        let facts = PhaseFacts {
+            arrival: Arrival::Open { per_second: 2.0, spacing: Spacing::Even },
+            roles: Some(roles),
+            ..PhaseFacts::default()
+        };
+        let found = derive(&slice, &facts).into_iter();
+        let lags: Vec<_> = found.filter(|(name, _)| *name == "lag_us_max").collect();
+        assert_eq!(lags, [("lag_us_max", 7.0)]);
     }
 
     #[test]

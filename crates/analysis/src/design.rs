@@ -41,7 +41,7 @@ pub struct PhaseFacts {
     /// What per-operation metrics divide by.
     pub counts: Counts,
     /// Rows that one operation examines where it returns none: the rows of a table; 0 where it
-    /// searches an index.
+    /// searches an index, or may change rows.
     pub scanned_rows: f64,
     /// Whether the workload has statements that are meant to change rows.
     pub writes: bool,
@@ -74,7 +74,8 @@ impl Design {
         let facts = |phase: &model::plan::Phase| {
             let script = &phase.script;
             let rows = phase.parameters.get("rows").copied();
-            let scanned_rows = match searches(script) {
+            let is_index = phase.kind == PhaseKind::Index;
+            let scanned_rows = match is_index || script.writes() || searches(script) {
                 true => 0.0,
                 false => rows.map_or(plan.experiment.rows as f64, |rows| rows as f64),
             };
@@ -270,6 +271,22 @@ mod tests {
         check(&[], false);
         check(&[NONE], false);
         check(&["primary"], true);
+    }
+
+    #[test]
+    fn what_changes_no_row_has_not_examined_all() {
+        let check = |kind: PhaseKind, class: Class, expected: f64| {
+            let mut plan = plan(Vec::new(), &[], &[]);
+            plan.experiment.rows = 10;
+            let statement = Statement { class, ..Statement::plain("x") };
+            let role = Role { ops: vec![Op::plain("o", vec![statement])], ..Role::default() };
+            let script = Script { roles: vec![role], ..Script::default() };
+            plan.phases = vec![Phase { name: "p".into(), script, kind, ..Phase::default() }];
+            assert_eq!(Design::of(&plan).facts("p").scanned_rows, expected, "{kind:?} {class:?}");
+        };
+        check(PhaseKind::Measure, Class::Read, 10.0);
+        check(PhaseKind::Measure, Class::Write, 0.0);
+        check(PhaseKind::Index, Class::Read, 0.0);
     }
 
     #[test]

@@ -8,8 +8,9 @@
 //! Where a run was stopped within a block, the drain is missing: a cost without it is no repetition
 //! of those of the other blocks.
 
-use crate::{Input, parts::find};
+use crate::{Input, METRICS, parts::find};
 use model::{
+    metric::Per,
     reading::Reading,
     record::{SliceRecord, SliceState},
 };
@@ -70,12 +71,22 @@ fn left_out(slice: &SliceRecord) -> SliceRecord {
 /// The record of one of so many slices, the `last` of which the drain followed.
 fn with_share(slice: &SliceRecord, last: &SliceRecord, slices: f64) -> SliceRecord {
     let share = |whole: &Reading| {
+        if is_level(&whole.counter) {
+            return std::ptr::eq(slice, last).then(|| whole.clone());
+        }
         let [own, of_last] =
             [slice, last].map(|one| find(&one.readings, whole.scope, &whole.counter));
         let (own, rest) = (own?, whole.delta() - of_last?.delta());
         Some(Reading { end: own.end + rest / slices, ..own.clone() })
     };
     SliceRecord { drained: last.drained.iter().filter_map(share).collect(), ..slice.clone() }
+}
+
+/// Whether a counter is a level at a time, such as memory, which a drain adds to no earlier slice.
+fn is_level(counter: &str) -> bool {
+    let levels = METRICS.iter().filter(|metric| metric.per == Per::Whole);
+    let mut known = levels.flat_map(|metric| &metric.sources).flat_map(|source| &source.counters);
+    known.any(|known| *known == counter)
 }
 
 #[cfg(test)]
@@ -113,6 +124,17 @@ mod tests {
         let mut discarded = pair.clone();
         discarded[0].state = SliceState::Discarded;
         assert_eq!(deltas(&discarded), [None, None]);
+    }
+
+    #[test]
+    fn a_level_after_the_drain_is_of_the_last_slice_alone() {
+        let level = |end| Reading { counter: "rss_kib".to_owned(), ..reading(5.0, end) };
+        let slices = [slice(0, level(10.0), &[]), slice(1, level(20.0), &[level(60.0)])];
+        let inputs = slices.iter().map(|slice| Input { experiment: "e", run: "r", slice });
+        let found = shared(&inputs.collect::<Vec<_>>());
+        let ends = |one: &SliceRecord| one.drained.iter().map(|level| level.end).collect();
+        let ends: Vec<Vec<f64>> = found.iter().flatten().map(ends).collect();
+        assert_eq!(ends, [vec![], vec![60.0]]);
     }
 
     #[test]

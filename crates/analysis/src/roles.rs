@@ -1,20 +1,29 @@
 //! Workloads with roles: whose operations count, and how well a set rate was kept.
 
-use crate::service_level::{PacedWork, Second};
+use crate::{
+    service_level::{PacedWork, Second},
+    sla::SECOND_SHARE,
+};
 use model::{
     drive::{OpReport, StretchReport},
-    script::{Effect, Op, Role, Script},
+    script::{Effect, Op, Role, Script, Statement},
 };
+use std::collections::BTreeMap;
 
 /// What a phase's workload says of its operations.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RoleFacts {
     /// Operations that the per-operation metrics divide by.
     pub lead: Vec<String>,
+    /// Roles that do not lead, and may execute the same operations.
+    pub beside: Vec<String>,
     /// Operations that insert.
     pub inserts: Vec<String>,
     /// Operations that delete.
     pub deletes: Vec<String>,
+    /// Of the rows that an operation changes, the parts that it inserts and deletes; nothing where
+    /// one of both is all.
+    pub parts: BTreeMap<String, [f64; 2]>,
     /// Rows to insert per second; 0 where no rate is set.
     pub target_per_second: f64,
     /// Rows of one inserting statement.
@@ -30,7 +39,9 @@ impl RoleFacts {
         let names = |does: fn(&Op) -> bool| -> Vec<String> {
             script.ops().filter(|op| does(op)).map(|op| op.name.clone()).collect()
         };
-        let leading = script.roles.iter().filter(|role| role.leads).flat_map(|role| &role.ops);
+        let (leading, beside): (Vec<&Role>, Vec<&Role>) =
+            script.roles.iter().partition(|role| role.leads);
+        let leading = leading.into_iter().flat_map(|role| &role.ops);
         let rows = script.ops().find(|op| op.inserts()).map_or(1, rows_of);
         let target = script.roles.iter().filter_map(|role| {
             let per_second = role.arrival.per_second()?;
@@ -38,8 +49,10 @@ impl RoleFacts {
         });
         Some(Self {
             lead: leading.map(|op| op.name.clone()).collect(),
+            beside: beside.into_iter().map(|role| role.name.clone()).collect(),
             inserts: names(Op::inserts),
             deletes: names(Op::deletes),
+            parts: script.ops().filter_map(|op| Some((op.name.clone(), parts(op)?))).collect(),
             target_per_second: target.sum(),
             rows_per_statement: rows,
         })
@@ -50,26 +63,28 @@ impl RoleFacts {
         &'a self,
         work: &'a StretchReport,
     ) -> impl Iterator<Item = &'a OpReport> {
-        work.ops.iter().filter(|op| self.lead.contains(&op.name))
+        let leads =
+            |op: &&OpReport| self.lead.contains(&op.name) && !self.beside.contains(&op.role);
+        work.ops.iter().filter(leads)
     }
 
     /// How well the set rate was kept; none where no rate is set.
     pub fn paced(&self, work: &StretchReport) -> Option<PacedWork> {
-        let inserts = these(work, &self.inserts);
+        let inserts = paced(these(work, &self.inserts));
         let seconds = seconds(work, &inserts);
         if self.target_per_second <= 0.0 || seconds <= 0.0 {
             return None;
         }
-        let deletes = these(work, &self.deletes);
-        let rows = |ops: &[&OpReport]| ops.iter().map(|op| op.rows_changed).sum::<u64>() as f64;
+        let deletes = paced(these(work, &self.deletes));
+        let rows = |ops: &[&OpReport], does: Does| self.rows(ops, does) / seconds;
         let lag = inserts.iter().chain(&deletes).map(|op| op.lag_us_max).max();
         Some(PacedWork {
             target_per_second: self.target_per_second,
-            inserted_per_second: rows(&inserts) / seconds,
-            deleted_per_second: (!deletes.is_empty()).then(|| rows(&deletes) / seconds),
+            inserted_per_second: rows(&inserts, Does::Insert),
+            deleted_per_second: (!deletes.is_empty()).then(|| rows(&deletes, Does::Delete)),
             lag_us_max: lag.map(|lag| lag as f64),
             rows_per_statement: self.rows_per_statement,
-            seconds: by_second(&inserts, &deletes, seconds),
+            seconds: self.by_second(&inserts, &deletes, seconds),
             seconds_on_target_share: None,
         })
     }
@@ -82,12 +97,51 @@ impl RoleFacts {
     /// Rows inserted per second, and deleted where anything deletes.
     pub(crate) fn changed_per_second(&self, work: &StretchReport) -> [Option<f64>; 2] {
         let seconds = self.seconds(work);
-        [&self.inserts, &self.deletes].map(|names| {
+        [(&self.inserts, Does::Insert), (&self.deletes, Does::Delete)].map(|(names, does)| {
             let ops = these(work, names);
-            let rows: u64 = ops.iter().map(|op| op.rows_changed).sum();
-            (!ops.is_empty() && seconds > 0.0).then(|| rows as f64 / seconds)
+            (!ops.is_empty() && seconds > 0.0).then(|| self.rows(&ops, does) / seconds)
         })
     }
+
+    /// The part of the rows which an operation changes that it inserts, or deletes.
+    fn part(&self, op: &OpReport, does: Does) -> f64 {
+        self.parts.get(&op.name).map_or(1.0, |parts| parts[does as usize])
+    }
+
+    /// Rows that these operations inserted, or deleted.
+    fn rows(&self, ops: &[&OpReport], does: Does) -> f64 {
+        ops.iter().map(|op| op.rows_changed as f64 * self.part(op, does)).sum()
+    }
+
+    /// The whole seconds of a stretch; what began in the last, cut one is left out.
+    fn by_second(&self, inserts: &[&OpReport], deletes: &[&OpReport], seconds: f64) -> Vec<Second> {
+        let both = || inserts.iter().chain(deletes);
+        let rows = |ops: &[&OpReport], does: Does, at: usize| {
+            let changed = |op: &&OpReport| Some(op.series.get(at)?.rows as f64);
+            let own = ops.iter().filter_map(|op| Some(changed(op)? * self.part(op, does)));
+            own.sum::<f64>().round() as u64
+        };
+        let lag_us = |at: usize| {
+            let own = both().filter_map(|op| op.series.get(at));
+            own.map(|one| one.response_us_max.saturating_sub(one.service_us_max)).max()
+        };
+        let intervals = both().map(|op| op.series.len()).max().unwrap_or(0);
+        // One that is hardly cut can be on target; a piece of a phase may end in the middle of one.
+        let whole = intervals.min((seconds + 1.0 - SECOND_SHARE).max(0.0) as usize);
+        let second = |at: usize| Second {
+            inserted: rows(inserts, Does::Insert, at),
+            deleted: (!deletes.is_empty()).then(|| rows(deletes, Does::Delete, at)),
+            lag_us: lag_us(at).unwrap_or(0),
+        };
+        (0..whole).map(second).collect()
+    }
+}
+
+/// What operations do to rows.
+#[derive(Debug, Clone, Copy)]
+enum Does {
+    Insert,
+    Delete,
 }
 
 /// Length of a stretch, or of the schedule of its paced operations, if that is longer: the last one
@@ -102,45 +156,36 @@ fn these<'a>(work: &'a StretchReport, names: &[String]) -> Vec<&'a OpReport> {
     work.ops.iter().filter(|op| names.contains(&op.name)).collect()
 }
 
-/// The whole seconds of a stretch; what began in the last, cut one is left out.
-fn by_second(inserts: &[&OpReport], deletes: &[&OpReport], seconds: f64) -> Vec<Second> {
-    let intervals = inserts.iter().chain(deletes).map(|op| op.series.len()).max().unwrap_or(0);
-    let rows = |ops: &[&OpReport], at: usize| -> u64 {
-        ops.iter().filter_map(|op| op.series.get(at)).map(|interval| interval.rows).sum()
-    };
-    // A stretch that keeps its rate ends within its last second.
-    let whole = intervals.min(seconds.round().max(0.0) as usize);
-    (0..whole)
-        .map(|at| Second {
-            inserted: rows(inserts, at),
-            deleted: (!deletes.is_empty()).then(|| rows(deletes, at)),
-            lag_us: inserts
-                .iter()
-                .chain(deletes)
-                .filter_map(|op| op.series.get(at))
-                .map(|interval| interval.response_us_max.saturating_sub(interval.service_us_max))
-                .max()
-                .unwrap_or(0),
-        })
-        .collect()
+/// Those that have a rate, where any has: what others do beside them keeps no rate.
+fn paced(mut ops: Vec<&OpReport>) -> Vec<&OpReport> {
+    let has_rate = |op: &&OpReport| op.intended_per_second > 0.0;
+    if ops.iter().any(has_rate) {
+        ops.retain(has_rate);
+    }
+    ops
 }
 
 /// Rows that a mean operation of a role inserts.
 fn rows_of_role(role: &Role) -> f64 {
-    let weighted = |rows: fn(&Op) -> u64| -> f64 {
-        role.ops.iter().map(|op| f64::from(op.weight) * rows(op) as f64).sum()
+    let weighted = |rows: fn(&Op) -> f64| -> f64 {
+        role.ops.iter().map(|op| f64::from(op.weight) * rows(op)).sum()
     };
-    let all = weighted(|_| 1);
-    if all > 0.0 { weighted(rows_of) / all } else { 0.0 }
+    let all = weighted(|_| 1.0);
+    if all > 0.0 { weighted(|op| op.rows_by(Effect::inserts) as f64) / all } else { 0.0 }
 }
 
 /// Rows of the largest inserting statement.
 fn rows_of(op: &Op) -> u64 {
-    let rows = op.statements.iter().map(|statement| match statement.effect {
-        Effect::Insert(rows) | Effect::Merge(rows) => rows,
-        Effect::Read | Effect::Update | Effect::Delete | Effect::Other => 0,
-    });
-    rows.max().unwrap_or(0)
+    let inserting = op.statements.iter().filter(|statement| statement.effect.inserts());
+    inserting.map(Statement::rows_changed).max().unwrap_or(0)
+}
+
+/// Which parts of the rows that an operation changes it inserts and deletes; none where one of both
+/// is all.
+fn parts(op: &Op) -> Option<[f64; 2]> {
+    let all = op.rows_by(|_| true);
+    let own = [op.rows_by(Effect::inserts), op.rows_by(|effect| effect == Effect::Delete)];
+    (!own.contains(&all)).then(|| own.map(|rows| rows as f64 / all as f64))
 }
 
 #[cfg(test)]
@@ -148,7 +193,7 @@ mod tests {
     use super::*;
     use model::{
         drive::OpInterval,
-        script::Statement,
+        script::{Bounds, Expect},
         workload::{Arrival, Counts, Spacing},
     };
 
@@ -166,8 +211,10 @@ mod tests {
     fn facts() -> RoleFacts {
         RoleFacts {
             lead: vec!["query".to_owned()],
+            beside: vec!["writer".to_owned()],
             inserts: vec!["insert".to_owned()],
             deletes: vec!["delete".to_owned()],
+            parts: BTreeMap::new(),
             target_per_second: 100.0,
             rows_per_statement: 50,
         }
@@ -187,6 +234,22 @@ mod tests {
     }
 
     #[test]
+    fn a_second_that_is_cut_is_not_judged() {
+        let check = |milliseconds: u64, expected: usize| {
+            let ops = vec![op("insert", &[100, 100, 60])];
+            let end_ns = milliseconds * 1_000_000;
+            let work = StretchReport { end_ns, ops, ..Default::default() };
+            let seconds = facts().paced(&work).unwrap().seconds;
+            assert_eq!(seconds.len(), expected, "{milliseconds} ms");
+        };
+        check(2_500, 2);
+        check(2_900, 2);
+        check(2_960, 3);
+        check(3_000, 3);
+        check(3_100, 3);
+    }
+
+    #[test]
     fn a_schedule_is_as_long_as_its_last_interval() {
         let mut work = StretchReport { end_ns: 1_500_000_000, ..Default::default() };
         let paced = OpReport { count: 4, intended_per_second: 2.0, ..op("insert", &[100, 100]) };
@@ -194,6 +257,42 @@ mod tests {
         assert_eq!(facts().paced(&work).unwrap().inserted_per_second, 100.0);
         work.end_ns = 4_000_000_000;
         assert_eq!(facts().paced(&work).unwrap().inserted_per_second, 50.0);
+    }
+
+    #[test]
+    fn rows_that_an_operation_inserts_and_deletes_are_told_apart() {
+        let ten = Some(Bounds { low: 10, high: 10 });
+        let statement = |effect: Effect| Statement {
+            effect,
+            expect: Expect { changed: ten, ..Expect::default() },
+            ..Statement::plain("x")
+        };
+        let ops = [Effect::Delete, Effect::Insert(10)].map(statement).to_vec();
+        let role = Role {
+            name: "writer".to_owned(),
+            arrival: Arrival::Open { per_second: 2.0, spacing: Spacing::Even },
+            ops: vec![Op::plain("measure", ops)],
+            ..Role::default()
+        };
+        let script = Script { roles: vec![role], ..Script::default() };
+        let facts = RoleFacts::of(&script).unwrap();
+        let done = OpReport { count: 2, intended_per_second: 2.0, ..op("measure", &[40]) };
+        let work = StretchReport { end_ns: 1_000_000_000, ops: vec![done], ..Default::default() };
+        let paced = facts.paced(&work).unwrap();
+        assert_eq!(paced.target_per_second, 20.0);
+        assert_eq!((paced.inserted_per_second, paced.deleted_per_second), (20.0, Some(20.0)));
+        assert_eq!((paced.seconds[0].inserted, paced.seconds[0].deleted), (20, Some(20)));
+        assert_eq!(facts.changed_per_second(&work), [Some(20.0); 2]);
+    }
+
+    #[test]
+    fn what_inserts_without_a_rate_keeps_none() {
+        let at_rate = OpReport { count: 2, intended_per_second: 2.0, ..op("insert", &[40]) };
+        let ops = vec![at_rate, op("bulk", &[5000])];
+        let work = StretchReport { end_ns: 1_000_000_000, ops, ..Default::default() };
+        let inserts = ["insert", "bulk"].map(str::to_owned).to_vec();
+        let paced = RoleFacts { inserts, ..facts() }.paced(&work).unwrap();
+        assert_eq!((paced.inserted_per_second, paced.seconds[0].inserted), (40.0, 40));
     }
 
     #[test]
@@ -230,15 +329,24 @@ mod tests {
         check(vec![role(2.0, vec![insert(50)]), role(8.0, vec![insert(5)])], 140.0);
         check(vec![role(8.0, vec![insert(50), op(3, Effect::Read)])], 100.0);
         check(vec![role(8.0, vec![op(1, Effect::Read)])], 0.0);
+        let one = Statement { effect: Effect::Insert(1), repeat: 9, ..Statement::plain("x") };
+        let two = Statement { effect: Effect::Insert(2), ..Statement::plain("x") };
+        check(vec![role(8.0, vec![Op::plain("o", vec![one, two])])], 88.0);
     }
 
     #[test]
     fn the_lead_is_what_the_workload_says() {
+        let of = |role: &str, op: OpReport| OpReport { role: role.to_owned(), ..op };
         let work = StretchReport {
-            ops: vec![op("insert", &[1]), op("query", &[2])],
+            ops: vec![
+                of("writer", op("insert", &[1])),
+                of("writer", op("query", &[3])),
+                of("reader", op("query", &[2])),
+            ],
             ..Default::default()
         };
-        let names: Vec<_> = facts().leading(&work).map(|op| op.name.clone()).collect();
-        assert_eq!(names, ["query"]);
+        let facts = facts();
+        let found: Vec<_> = facts.leading(&work).map(|op| (&*op.name, &*op.role)).collect();
+        assert_eq!(found, [("query", "reader")]);
     }
 }

@@ -8,7 +8,6 @@ use model::{
     plan::Plan,
     schema::{ColumnValue, Table},
     script::{Effect, Op, Script, Value},
-    workload::Class,
 };
 use std::collections::BTreeMap;
 use values::generator::Bytes;
@@ -53,13 +52,9 @@ impl Written {
 /// Share of the rows that an operation changes that it inserts or updates, by its statements; none
 /// where it changes none.
 fn share(op: &Op) -> Option<f64> {
-    let writing = || op.statements.iter().filter(|one| one.class == Class::Write);
-    let rows = |all: &mut dyn Iterator<Item = &model::script::Statement>| -> f64 {
-        all.map(|one| one.repeat as f64 * f64::from(one.rows_per_statement.unwrap_or(1))).sum()
-    };
-    let all = rows(&mut writing());
-    let kept = rows(&mut writing().filter(|one| one.effect != Effect::Delete));
-    (all > 0.0).then(|| kept / all)
+    let all = op.rows_by(|_| true);
+    let kept = op.rows_by(|effect| effect != Effect::Delete);
+    (all > 0).then(|| kept as f64 / all as f64)
 }
 
 /// Bytes of a row by the table's columns; where nothing is loaded, by what its insert sends.
@@ -112,7 +107,8 @@ mod tests {
         reading::{Reading, Scope},
         record::SliceRecord,
         schema::Column,
-        script::{Arg, Draw, Role, Statement},
+        script::{Arg, Bounds, Draw, Expect, Role, Statement},
+        workload::Class,
     };
     use values::generator::{Filler, Generator, Template, Uniform};
 
@@ -166,6 +162,15 @@ mod tests {
         insert.args = values.map(|value| Arg { value, list: None }).into();
         assert_eq!(row_bytes(&table(Vec::new()), &script(vec![op("i", vec![insert])])), Some(38.0));
         assert_eq!(row_bytes(&table(Vec::new()), &script(Vec::new())), None);
+    }
+
+    #[test]
+    fn a_statement_changes_as_many_rows_as_it_has_to() {
+        let changed = Some(Bounds { low: 50, high: 50 });
+        let expect = Expect { changed, ..Expect::default() };
+        let delete = Statement { expect, ..writing(Effect::Delete, 1) };
+        let insert = Statement { rows_per_statement: Some(50), ..writing(Effect::Insert(50), 1) };
+        assert_eq!(share(&op("queue", vec![delete, insert])), Some(0.5));
     }
 
     #[test]

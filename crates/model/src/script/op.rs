@@ -52,7 +52,7 @@ impl Op {
 
     /// Whether any of its statements adds rows.
     pub fn inserts(&self) -> bool {
-        self.statements.iter().any(|one| matches!(one.effect, Effect::Insert(_) | Effect::Merge(_)))
+        self.statements.iter().any(|one| one.effect.inserts())
     }
 
     /// Rows that its writing statements give to the server or take from it, by their definition.
@@ -64,5 +64,35 @@ impl Op {
     /// Whether any of its statements takes rows away.
     pub fn deletes(&self) -> bool {
         self.statements.iter().any(|statement| statement.effect == Effect::Delete)
+    }
+
+    /// Rows that its statements with some effects change, by their definition.
+    pub fn rows_by(&self, does: fn(Effect) -> bool) -> u64 {
+        let own = self.statements.iter().filter(|one| does(one.effect));
+        let rows = own.map(|one| one.repeat.saturating_mul(one.rows_changed()));
+        rows.fold(0, u64::saturating_add)
+    }
+}
+
+impl Effect {
+    /// Whether it adds rows.
+    pub fn inserts(self) -> bool {
+        matches!(self, Self::Insert(_) | Self::Merge(_))
+    }
+}
+
+impl Statement {
+    /// Rows that one execution changes, at most, by its definition.
+    pub fn rows_changed(&self) -> u64 {
+        let told = || match self.expect.changed {
+            Some(changed) => changed.high,
+            None => u64::from(self.rows_per_statement.unwrap_or(1)),
+        };
+        match self.effect {
+            Effect::Insert(rows) | Effect::Merge(rows) => rows,
+            Effect::Update | Effect::Delete => told(),
+            Effect::Other if self.class == Class::Write => told(),
+            Effect::Read | Effect::Other => 0,
+        }
     }
 }

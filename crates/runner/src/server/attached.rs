@@ -19,7 +19,6 @@ use dbms::{attach::Own, product::Dbms};
 use model::{
     agent::{Listener, ListenerPlace},
     attach::Attach,
-    disturbance::WINDOW,
     drive::{Command, Endpoint, Reply, Target},
     plan::Plan,
     reading::Reading,
@@ -152,8 +151,8 @@ fn introduce(run: &Run<'_>, subject: usize, attach: &Attach) -> Result<(), Error
 
 /// Counters of the whole host that hold what a server does, if it is on this one.
 const WHOLE_HOST: &[&str] = &["host_context_switches", "host_cpu_ns"];
-/// Counters that tell other processes apart only where those of the server are known.
-const OTHERS: &[&str] = &["others_cpu_ns", WINDOW];
+/// The counter that tells other processes apart only where those of the server are known.
+const OTHERS: &str = "others_cpu_ns";
 
 /// Leaves out what would pass for an attached server's, and what cannot be told without it.
 pub(crate) fn leave_out(instance: &Instance, readings: &mut Vec<Reading>) {
@@ -162,8 +161,8 @@ pub(crate) fn leave_out(instance: &Instance, readings: &mut Vec<Reading>) {
     }
     let here = instance.agent.is_some() || is_here(&instance.target.endpoint);
     readings.retain(|reading| {
-        let is_of = |counters: &[&str]| counters.contains(&reading.counter.as_str());
-        !(is_of(WHOLE_HOST) || here && is_of(OTHERS))
+        let counter = reading.counter.as_str();
+        !(WHOLE_HOST.contains(&counter) || here && counter == OTHERS)
     });
 }
 

@@ -16,10 +16,11 @@ use crate::{
 };
 use model::{
     drive::{Assignment, StretchEnd},
+    experiment::Design,
     number::ordinal,
     plan::Phase,
     schedule::Intrusive,
-    script::Script,
+    script::{End, Role, Script},
 };
 use std::collections::BTreeMap;
 
@@ -58,10 +59,31 @@ pub(crate) fn execute<'a>(
     Ok(able)
 }
 
-/// Why the tables of a copy are not those that a phase finds, if they are not.
+/// Why a copy does not do what a phase does, if it does not: it finds other tables, or its roles
+/// execute other shares of the operations.
 fn unlike(run: &Run<'_>, phase: &Phase) -> Option<String> {
-    let other = &tables::filling(run.plan, phase)?.name;
-    Some(format!("`{other}` fills its tables, and a copy that is loaded again has no rows"))
+    if let Some(other) = tables::filling(run.plan, phase) {
+        return Some(format!(
+            "`{}` fills its tables, and a copy that is loaded again has no rows",
+            other.name
+        ));
+    }
+    go_by_speed(run.plan.experiment.design, &phase.script).then(|| {
+        "how many operations each of its roles does depends on their speeds, and those are others \
+         here"
+            .to_owned()
+    })
+}
+
+/// Whether roles do as many operations in a slice as their speeds permit. On a copy each has as
+/// many on a connection as the others.
+fn go_by_speed(design: Design, script: &Script) -> bool {
+    let follows = |role: &Role| role.pairing.is_some_and(|pair| role.end == End::With(pair.role));
+    let by_speed = |role: &Role| match design {
+        Design::Interleaved => role.end != End::Stretch && !follows(role),
+        Design::Classic => role.pairing.is_none(),
+    };
+    script.roles.len() > 1 && script.roles.iter().any(by_speed)
 }
 
 /// Observes those that it does not know from a phase with fewer or more clients: the copy has one
@@ -353,4 +375,30 @@ fn not_counted(
     trial.of_phase.marks.push(format!("not counted by {}, see the events", used.name()));
     run.warn(&message);
     trial.event("warning", &message, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::script::Pairing;
+
+    #[test]
+    fn roles_that_go_by_their_speeds_are_not_alike_on_a_copy() {
+        let check = |roles: &[(End, Option<usize>)], expected: [bool; 2]| {
+            let role = |(end, partner): &(End, Option<usize>)| {
+                let pairing = partner.map(|role| Pairing { role, lead: 8 });
+                Role { end: *end, pairing, ..Role::default() }
+            };
+            let roles = roles.iter().map(role).collect();
+            let script = Script { roles, ..crate::testing::script() };
+            let found = [Design::Interleaved, Design::Classic].map(|one| go_by_speed(one, &script));
+            assert_eq!(found, expected, "{script:?}");
+        };
+        let stretch = (End::Stretch, None);
+        check(&[stretch], [false, false]);
+        // By the clock, the faster one does more.
+        check(&[stretch, stretch], [false, true]);
+        check(&[stretch, (End::With(0), None)], [true, true]);
+        check(&[(End::Stretch, Some(1)), (End::With(0), Some(0))], [false, false]);
+    }
 }

@@ -198,7 +198,8 @@ fn measured_and_counted(
     let held = Held { rows: before, tables: tables.len() as u64 };
     trial.rows = Some((tables, found));
     let expected = rows::expected(before, script, &measured.work);
-    let miscount = rows::mismatch(expected, found)
+    let miscount = expected
+        .and_then(|expected| rows::mismatch(expected, found))
         .or(wrong)
         .or_else(|| rows::missed(held, script, &measured.work));
     Ok((measured, miscount))

@@ -125,8 +125,10 @@ fn facts(phase: &str) -> PhaseFacts {
     let lead = if rows > 0 { "point" } else { "insert" };
     let roles = RoleFacts {
         lead: vec![lead.to_owned()],
+        beside: Vec::new(),
         inserts: vec!["insert".to_owned()],
         deletes: vec!["delete".to_owned()],
+        parts: BTreeMap::new(),
         target_per_second: rows as f64,
         rows_per_statement: 50,
     };
