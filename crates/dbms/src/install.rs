@@ -45,7 +45,7 @@ pub fn install_while(
     };
     let product = find(&resolved.server)?;
     let site = Site::of(&resolved.server, &resolved.version, places);
-    let _lock = site.lock()?;
+    let _lock = site.lock(&format!("{}@{}", resolved.server, resolved.version), watch)?;
     if let Some(installed) = installed(resolved, places)? {
         return Ok(installed);
     }
@@ -88,8 +88,13 @@ pub fn installed(resolved: &Resolved, places: &Places) -> Result<Option<Installe
 }
 
 /// Puts a tarball of the user's into the cache as `SERVER@VERSION`; without a version, the
-/// program's own.
-pub fn import_tarball(name: &str, tarball: &Path, places: &Places) -> Result<Installed> {
+/// program's own. `progress` hears where another build is waited for.
+pub fn import_tarball(
+    name: &str,
+    tarball: &Path,
+    places: &Places,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Installed> {
     let Build { server, version, .. } = &Build::named(name);
     let product = find(server)?;
     if product.embedded() {
@@ -105,7 +110,7 @@ pub fn import_tarball(name: &str, tarball: &Path, places: &Places) -> Result<Ins
         });
     }
     let site = Site::of(server, if version.is_empty() { "import" } else { version }, places);
-    let _lock = site.lock()?;
+    let _lock = site.lock(name, &mut Watch { progress, stopped: &|| false })?;
     let build = site.import(product, tarball, version, places);
     site.sweep();
     build
@@ -152,10 +157,9 @@ impl Site {
         Self { partial: hidden("partial"), scratch: hidden("scratch"), lock: hidden("lock") }
     }
 
-    pub(crate) fn lock(&self) -> Result<fs::File> {
-        let file = fs::File::create(&self.lock)?;
-        file.file().lock()?;
-        Ok(file)
+    /// Waits for the turn to put it together, which ends with the file.
+    pub(crate) fn lock(&self, label: &str, watch: &mut Watch<'_>) -> Result<fs::File> {
+        watch.turn(&self.lock, label)
     }
 
     fn clear(&self, places: &Places) -> Result<()> {
