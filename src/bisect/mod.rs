@@ -217,8 +217,8 @@ impl Bisection<'_> {
         )
     }
 
-    /// The finished run of a probe, or why its candidate is skipped. Fails where an end has failed:
-    /// a candidate is only judged beside both.
+    /// The finished run of a probe, or why its candidate is skipped. Fails where an end has failed,
+    /// because a candidate is only judged beside both, and where a disk was full.
     fn sound(&self, plan: &Plan) -> anyhow::Result<Result<Finished, String>> {
         let (finished, failures, cause) = match self.executed(plan) {
             Ok(mut finished) => {
@@ -233,6 +233,15 @@ impl Bisection<'_> {
                 (None, vec![failed], Some(error))
             }
         };
+        // Beside its cause the log of a server keeps its lines.
+        let caused = |cause: Option<anyhow::Error>, said: String| match cause {
+            Some(cause) => cause.context(said),
+            None => anyhow::Error::msg(said),
+        };
+        if let Some(failed) = full_disk(&failures) {
+            let mended = "when there is room, the same command continues the search";
+            return Err(caused(cause, resumption::followed(&failed.reason, mended)));
+        }
         let labels: Vec<&str> = plan.subjects.iter().map(|one| one.label.as_str()).collect();
         if let Some((place, reason)) = failed_end(&labels, &failures) {
             let ends = [0, self.positions.count() - 1];
@@ -241,11 +250,7 @@ impl Bisection<'_> {
                 &format!("the end `{end}` cannot be measured: {reason}"),
                 "when that is mended, begin anew with another `--results`",
             );
-            // Beside its cause the log of a server keeps its lines.
-            return Err(match cause {
-                Some(cause) => cause.context(said),
-                None => anyhow::Error::msg(said),
-            });
+            return Err(caused(cause, said));
         }
         let reason = failures.into_iter().next().map(|failed| failed.reason);
         Ok(match (reason, finished) {
@@ -449,6 +454,11 @@ fn without_ratios(run: &str, blocks: usize) -> String {
 /// What is wrong with the experiment, the host or the results folder is wrong for all positions.
 fn is_of_server(error: &anyhow::Error) -> bool {
     error.downcast_ref().is_some_and(runner::Error::is_of_server)
+}
+
+/// The first failure that is of a full disk, and so of the host: it says nothing of a position.
+fn full_disk(failures: &[Failed]) -> Option<&Failed> {
+    failures.iter().find(|failed| dbms::is_full_disk(&failed.reason))
 }
 
 /// Which of the ends, the first two of these subjects, has failed first, and how.

@@ -1,6 +1,6 @@
 //! The run of a probe: the recorded one, or a new one.
 
-use super::{Bisection, Failed, Finished};
+use super::{Bisection, Failed, Finished, full_disk};
 use crate::{comparison, noise::BankChoice, progress::Terminal, server_state};
 use dbms::{Places, Source};
 use model::{plan::Plan, subject::Build};
@@ -18,10 +18,15 @@ impl Bisection<'_> {
                 known.push(run);
             }
         }
-        if let Some(run) = known.iter().find(|run| run.finished) {
-            return self.finished(&folder, &run.id);
+        for run in known.iter().filter(|run| run.finished) {
+            let finished = self.finished(&folder, &run.id)?;
+            // What a full disk has spoiled is measured again.
+            if full_disk(&finished.failures).is_none() {
+                return Ok(finished);
+            }
         }
-        let resume = if known.is_empty() { Resume::No } else { Resume::Yes };
+        let is_open = known.iter().any(|run| !run.finished);
+        let resume = if is_open { Resume::Yes } else { Resume::No };
         let options = Options { resume, ..self.options.clone() };
         let terminal = Terminal::new(self.progress).expecting(plan);
         let observer: &dyn Observer = &terminal;

@@ -1,0 +1,27 @@
+//! Telling a full disk of the host from a fault of a server or of a build.
+
+/// What the system says where a disk takes nothing more, and what SQLite says.
+const SAID: [&str; 4] = [
+    "No space left on device",
+    "Disk quota exceeded",
+    "Read-only file system",
+    "database or disk is full",
+];
+
+/// Whether a text, of a server, of a build or of the system, says that a disk takes nothing more.
+pub fn is_full_disk(text: &str) -> bool {
+    SAID.iter().any(|said| text.contains(said))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_by_the_words_of_systems_and_servers() {
+        let postgres = "53100: could not extend file \"base/5/16384\": No space left on device";
+        assert!(is_full_disk(postgres) && is_full_disk("database or disk is full"));
+        assert!(is_full_disk("Error writing file 'x' (OS errno 28 - No space left on device)"));
+        assert!(!is_full_disk("no table `disk`") && !is_full_disk(""));
+    }
+}
