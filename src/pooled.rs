@@ -30,7 +30,8 @@ struct Common {
     trials: Vec<StoredTrial>,
 }
 
-/// Leaves out, with a warning, the runs whose plans cannot be read, of many that nobody named.
+/// Leaves out, with a warning, the runs whose plans cannot be read and the imports whose heads
+/// cannot, of many that nobody named.
 pub(crate) fn leave_out_unreadable(
     results: &Results,
     selection: &Selection,
@@ -39,13 +40,17 @@ pub(crate) fn leave_out_unreadable(
     if matches!(selection, Selection::Run(_)) {
         return Ok(());
     }
-    let runs: BTreeSet<&String> = stored.slices.iter().map(|slice| &slice.run).collect();
-    let unreadable = runs.into_iter().filter_map(|run| {
-        let error = results.plan_of(run).err()?;
-        Some((run.clone(), error))
-    });
-    let unreadable: BTreeMap<String, store::Error> = unreadable.collect();
+    let measured: BTreeSet<&str> = stored.slices.iter().map(|slice| slice.run.as_str()).collect();
+    let imported = stored.imported.iter().map(|value| value.measurement.run.as_str());
+    let imported: BTreeSet<&str> = imported.collect();
+    let measured = measured.into_iter().map(|run| (run, results.plan_of(run).err()));
+    let imported = imported.into_iter().map(|run| (run, results.import_of(run).err()));
+    let unreadable: BTreeMap<String, store::Error> = measured
+        .chain(imported)
+        .filter_map(|(run, error)| Some((run.to_owned(), error?)))
+        .collect();
     stored.slices.retain(|slice| !unreadable.contains_key(&slice.run));
+    stored.imported.retain(|value| !unreadable.contains_key(value.measurement.run.as_str()));
     if stored.slices.is_empty() && stored.imported.is_empty() {
         return unreadable.into_values().next().map_or(Ok(()), |error| Err(error.into()));
     }
@@ -179,6 +184,7 @@ fn of_plans(one: &Plan, other: &Plan) -> Option<&'static str> {
 mod tests {
     use super::*;
     use crate::versions::HostVersions;
+    use model::imported::{ImportHeader, ImportedValue};
 
     fn plan(set: &str, seed: u64) -> Plan {
         let catalog = plan::Catalog::embedded().unwrap();
@@ -188,6 +194,34 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let places = dbms::Places::at(folder.path(), None).unwrap();
         plan::plan(&draft, &catalog, &HostVersions { places: &places }).unwrap()
+    }
+
+    #[test]
+    fn of_many_imports_one_that_is_damaged_is_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let results = Results::open_or_create(folder.path().join("r")).unwrap();
+        let import = |name: &str| {
+            let mut value = ImportedValue::default();
+            value.measurement.experiment = name.into();
+            value.measurement.subject = "x".into();
+            let header = ImportHeader { experiment: name.to_owned(), ..ImportHeader::default() };
+            results.import(&header, &[value]).unwrap()
+        };
+        let [sound, damaged] = ["a", "b"].map(import);
+        let head = results.dir().join("runs").join(&damaged).join("import.json");
+        fs_err::write(head, "{").unwrap();
+        let read = |selection: &Selection| {
+            let mut stored = results.slices(selection).unwrap();
+            leave_out_unreadable(&results, selection, &mut stored).unwrap();
+            let runs = stored.imported.iter().map(|value| value.measurement.run.to_string());
+            (runs.collect::<Vec<_>>(), stored.warnings)
+        };
+        let (runs, warnings) = read(&Selection::All);
+        assert_eq!(runs, [sound]);
+        let is_told = |said: &String| said.starts_with("left out: ") && said.contains(&damaged);
+        assert!(warnings.iter().any(is_told), "{warnings:?}");
+        // Whoever names it is told why it cannot be read.
+        assert_eq!(read(&Selection::Run(damaged.clone())).0, [damaged]);
     }
 
     #[test]
