@@ -3,7 +3,13 @@
 use crate::{Error, Result, layout, results::RunInfo, sums, sums::Sums};
 use model::record::CHECKSUMMED_FORMAT;
 use serde::{Serialize, de::DeserializeOwned};
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// A file is there so long after its sum, where a disk is slow.
+const BETWEEN: Duration = Duration::from_millis(200);
 
 /// The folder of a run.
 #[derive(Debug, Clone)]
@@ -39,19 +45,27 @@ impl RunFiles {
 
     /// The value of a JSON file of the run; `None` without the file.
     pub(crate) fn json<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
-        let path = self.dir.join(name);
-        if !path.exists() {
-            // What the sums name has to be there.
-            return match self.known_sums()?.is_some_and(|sums| sums.holds(name)) {
-                true => Err(Error::Changed { path }),
-                false => Ok(None),
-            };
-        }
-        let bytes = match self.known_sums()? {
-            Some(sums) => sums.read(&self.dir, name)?,
-            None => sums::read(&path)?,
+        let bytes = match self.checked(name) {
+            // Whoever writes the run writes sums first, and then the file.
+            Err(Error::Changed { .. }) => {
+                std::thread::sleep(BETWEEN);
+                self.checked(name)?
+            }
+            read => read?,
         };
-        layout::from_json(&path, &bytes).map(Some)
+        bytes.map(|bytes| layout::from_json(&self.dir.join(name), &bytes)).transpose()
+    }
+
+    /// The bytes of a file, which are those of its sum; `None` without the file.
+    fn checked(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        let (path, sums) = (self.dir.join(name), self.known_sums()?);
+        match (path.exists(), sums) {
+            // What the sums name has to be there.
+            (false, Some(sums)) if sums.holds(name) => Err(Error::Changed { path }),
+            (false, _) => Ok(None),
+            (true, Some(sums)) => sums.read(&self.dir, name).map(Some),
+            (true, None) => sums::read(&path).map(Some),
+        }
     }
 
     /// Writes files, and before them their sums. Each is replaced as a whole.
