@@ -5,6 +5,7 @@ use crate::{
     basedir::installed_in,
     compile, find, folder, integrity,
     known::Wanted,
+    leftovers::try_lock,
     manifest::{Download, Manifest},
     package::Package,
     product::Dbms,
@@ -49,6 +50,7 @@ pub fn install_while(
     if let Some(installed) = installed(resolved, places)? {
         return Ok(installed);
     }
+    Site::sweep_killed(places);
     (watch.progress)(&format!("fetching {}@{}", resolved.server, resolved.version));
     let wanted = Wanted { server: &resolved.server, version: &resolved.version };
     let build = site.fetch(package, places).and_then(|(files, downloads)| {
@@ -229,6 +231,20 @@ impl Site {
         }
     }
 
+    /// The same for all builds that nobody is at: whoever was killed has left what may be large.
+    fn sweep_killed(places: &Places) {
+        let entries = fs::read_dir(places.builds()).into_iter().flatten().flatten();
+        let paths = entries.map(|entry| entry.path());
+        for lock in paths.filter(|path| path.extension().is_some_and(|end| end == "lock")) {
+            let [partial, scratch] = ["partial", "scratch"].map(|end| lock.with_extension(end));
+            let site = Self { partial, scratch, lock };
+            let Ok(turn) = fs::OpenOptions::new().append(true).open(&site.lock) else { continue };
+            if try_lock(&turn).unwrap_or(false) {
+                site.sweep();
+            }
+        }
+    }
+
     fn complete(
         &self,
         product: &dyn Dbms,
@@ -254,5 +270,25 @@ impl Site {
         folder::remove_build(&target)?;
         fs::rename(&self.partial, &target)?;
         installed_in(product, &target, places.user)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_killed_installs_have_left_is_removed_and_what_is_put_together_is_not() {
+        let root = tempfile::tempdir().unwrap();
+        let places = Places::at(root.path(), None).unwrap();
+        let [left, used] = ["8.0.1", "9.7.4"].map(|version| Site::of("mysql", version, &places));
+        for folder in [&left.partial, &left.scratch, &used.partial] {
+            fs::create_dir(folder).unwrap();
+        }
+        fs::write(&left.lock, "").unwrap();
+        let mut watch = Watch { progress: &mut |_: &str| (), stopped: &|| false };
+        let _turn = used.lock("mysql@9.7.4", &mut watch).unwrap();
+        Site::sweep_killed(&places);
+        assert!(!left.partial.exists() && !left.scratch.exists() && used.partial.exists());
     }
 }
