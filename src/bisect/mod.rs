@@ -61,6 +61,8 @@ struct Failed {
     /// Its label; empty where an error does not say whose it is.
     subject: String,
     reason: String,
+    /// Whether a disk was full, which says nothing of the subject.
+    is_of_host: bool,
 }
 
 /// Whose values a run lacks.
@@ -229,7 +231,9 @@ impl Bisection<'_> {
             Err(error) => {
                 let subject = error.downcast_ref().and_then(runner::Error::subject);
                 let subject = subject.unwrap_or_default().to_owned();
-                let failed = Failed { subject, reason: talk::sentence(&error) };
+                let reason = talk::sentence(&error);
+                let is_of_host = dbms::is_full_disk(&reason);
+                let failed = Failed { subject, reason, is_of_host };
                 (None, vec![failed], Some(error))
             }
         };
@@ -238,7 +242,7 @@ impl Bisection<'_> {
             Some(cause) => cause.context(said),
             None => anyhow::Error::msg(said),
         };
-        if let Some(failed) = full_disk(&failures) {
+        if let Some(failed) = failures.iter().find(|failed| failed.is_of_host) {
             let mended = "when there is room, the same command continues the search";
             return Err(caused(cause, resumption::followed(&failed.reason, mended)));
         }
@@ -454,11 +458,6 @@ fn without_ratios(run: &str, blocks: usize) -> String {
 /// What is wrong with the experiment, the host or the results folder is wrong for all positions.
 fn is_of_server(error: &anyhow::Error) -> bool {
     error.downcast_ref().is_some_and(runner::Error::is_of_server)
-}
-
-/// The first failure that is of a full disk, and so of the host: it says nothing of a position.
-fn full_disk(failures: &[Failed]) -> Option<&Failed> {
-    failures.iter().find(|failed| dbms::is_full_disk(&failed.reason))
 }
 
 /// Which of the ends, the first two of these subjects, has failed first, and how.

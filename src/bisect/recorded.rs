@@ -1,6 +1,6 @@
 //! The run of a probe: the recorded one, or a new one.
 
-use super::{Bisection, Failed, Finished, full_disk};
+use super::{Bisection, Failed, Finished};
 use crate::{comparison, noise::BankChoice, progress::Terminal, server_state};
 use dbms::{Places, Source};
 use model::{plan::Plan, subject::Build};
@@ -21,7 +21,7 @@ impl Bisection<'_> {
         for run in known.iter().filter(|run| run.finished) {
             let finished = self.finished(&folder, &run.id)?;
             // What a full disk has spoiled is measured again.
-            if full_disk(&finished.failures).is_none() {
+            if !finished.failures.iter().any(|failed| failed.is_of_host) {
                 return Ok(finished);
             }
         }
@@ -57,7 +57,9 @@ impl Bisection<'_> {
             comparison::observed(folder, run, &stored.slices, &BankChoice::None)?;
         let failures = observations.failures.iter().map(|failure| {
             let subject = failure.at.subject.to_string();
-            Failed { reason: format!("{subject} failed: {}", failure.line()), subject }
+            let reason = format!("{subject} failed: {}", failure.line());
+            // A server that ended says why in its log.
+            Failed { subject, reason, is_of_host: dbms::is_full_disk(&failure.reason) }
         });
         let failures = failures.collect();
         let comparison = analysis::compare(&observations, &design);

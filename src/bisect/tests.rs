@@ -39,19 +39,13 @@ fn what_probes_have_found_stands_without_the_last_run() {
 }
 
 #[test]
-fn a_full_disk_is_nobodys_failure() {
-    let failed = |reason: &str| Failed { subject: "bad".to_owned(), reason: reason.to_owned() };
-    assert!(full_disk(&[]).is_none() && full_disk(&[failed("it crashed")]).is_none());
-    let full = [failed("it crashed"), failed("bad failed: No space left on device")];
-    assert_eq!(full_disk(&full).map(|found| &*found.reason), Some(&*full[1].reason));
-}
-
-#[test]
 fn an_end_is_blamed_for_its_own_failures_alone() {
     let labels = ["good", "bad", "candidate"];
     let check = |subjects: &[&str], expected: Option<(usize, &str)>| {
-        let failed =
-            |subject: &&str| Failed { subject: (*subject).to_owned(), reason: "it".to_owned() };
+        let failed = |subject: &&str| {
+            let (subject, reason) = ((*subject).to_owned(), "it".to_owned());
+            Failed { subject, reason, is_of_host: false }
+        };
         let failures: Vec<Failed> = subjects.iter().map(failed).collect();
         assert_eq!(failed_end(&labels, &failures), expected, "{subjects:?}");
     };
