@@ -243,8 +243,9 @@ impl Bisection<'_> {
             None => anyhow::Error::msg(said),
         };
         if let Some(failed) = failures.iter().find(|failed| failed.is_of_host) {
+            let said = format!("a disk takes nothing more: {}", failed.reason);
             let mended = "when there is room, the same command continues the search";
-            return Err(caused(cause, resumption::followed(&failed.reason, mended)));
+            return Err(caused(cause, resumption::followed(&said, mended)));
         }
         let labels: Vec<&str> = plan.subjects.iter().map(|one| one.label.as_str()).collect();
         if let Some((place, reason)) = failed_end(&labels, &failures) {
