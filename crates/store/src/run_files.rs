@@ -60,27 +60,29 @@ impl RunFiles {
     fn checked(&self, name: &str) -> Result<Option<Vec<u8>>> {
         let (path, sums) = (self.dir.join(name), self.known_sums()?);
         match (path.exists(), sums) {
-            // What the sums name has to be there.
-            (false, Some(sums)) if sums.holds(name) => Err(Error::Changed { path }),
+            // What the sums name has to be there, unless it is just coming, or whoever wrote it was
+            // killed before it was.
+            (false, Some(sums)) if sums.holds(name) && !layout::beside(&path).exists() => {
+                Err(Error::Changed { path })
+            }
             (false, _) => Ok(None),
             (true, Some(sums)) => sums.read(&self.dir, name).map(Some),
             (true, None) => sums::read(&path).map(Some),
         }
     }
 
-    /// Writes files, and before them their sums. Each is replaced as a whole.
+    /// Writes files, and before they are in place their sums. Each is replaced as a whole.
     pub(crate) fn write(&self, files: &[(&str, Vec<u8>)]) -> Result<()> {
         let mut all = self.read_sums()?.unwrap_or_default();
         for (name, bytes) in files {
             let path = self.dir.join(name);
             let now = if path.exists() { Some(sums::read(&path)?) } else { None };
             all.replace(name, now.as_deref(), bytes);
+            // What has no room must not be in the sums.
+            layout::write_beside(&path, bytes)?;
         }
         layout::write_whole(&self.dir.join(layout::SUMS), all.text().as_bytes())?;
-        for (name, bytes) in files {
-            layout::write_whole(&self.dir.join(name), bytes)?;
-        }
-        Ok(())
+        files.iter().try_for_each(|(name, _)| layout::put_in_place(&self.dir.join(name)))
     }
 
     /// The bytes of a JSON file of this folder.
@@ -127,5 +129,35 @@ fn read_sums(path: &Path) -> Result<Option<Sums>> {
         },
         Err(Error::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fs_err as fs;
+
+    #[test]
+    fn what_had_no_room_is_not_missed_and_what_was_removed_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = RunFiles::new(dir.path().to_owned());
+        let (name, other) = ("explained-1.json", "state.json");
+        let path = dir.path().join(name);
+        let beside = layout::beside(&path);
+        let write = |name: &str| files.write(&[(name, b"7".to_vec())]);
+        let read = |name: &str| files.json::<u32>(name);
+        write(other).unwrap();
+        // As where the disk is full.
+        fs::create_dir(&beside).unwrap();
+        assert!(write(name).is_err());
+        fs::remove_dir(&beside).unwrap();
+        assert_eq!((read(name).unwrap(), read(other).unwrap()), (None, Some(7)));
+        write(name).unwrap();
+        assert_eq!(read(name).unwrap(), Some(7));
+        // As where whoever wrote it was killed.
+        fs::rename(&path, &beside).unwrap();
+        assert_eq!(read(name).unwrap(), None);
+        fs::remove_file(&beside).unwrap();
+        assert!(matches!(read(name), Err(Error::Changed { .. })));
     }
 }
