@@ -30,7 +30,8 @@ struct Common {
     trials: Vec<StoredTrial>,
 }
 
-/// Leaves out, with a warning, the runs whose plans cannot be read, of many that nobody named.
+/// Leaves out, with a warning, the runs and imports of which not all that a comparison needs can be
+/// read, of many that nobody named.
 pub(crate) fn leave_out_unreadable(
     results: &Results,
     selection: &Selection,
@@ -39,18 +40,29 @@ pub(crate) fn leave_out_unreadable(
     if matches!(selection, Selection::Run(_)) {
         return Ok(());
     }
-    let runs: BTreeSet<&String> = stored.slices.iter().map(|slice| &slice.run).collect();
-    let unreadable = runs.into_iter().filter_map(|run| {
-        let error = results.plan_of(run).err()?;
-        Some((run.clone(), error))
-    });
-    let unreadable: BTreeMap<String, store::Error> = unreadable.collect();
+    let measured: BTreeSet<&str> = stored.slices.iter().map(|slice| slice.run.as_str()).collect();
+    let imported = stored.imported.iter().map(|value| value.measurement.run.as_str());
+    let imported: BTreeSet<&str> = imported.collect();
+    let measured = measured.into_iter().map(|run| (run, damage(results, run)));
+    let imported = imported.into_iter().map(|run| (run, results.import_of(run).err()));
+    let unreadable: BTreeMap<String, store::Error> = measured
+        .chain(imported)
+        .filter_map(|(run, error)| Some((run.to_owned(), error?)))
+        .collect();
     stored.slices.retain(|slice| !unreadable.contains_key(&slice.run));
+    stored.imported.retain(|value| !unreadable.contains_key(value.measurement.run.as_str()));
     if stored.slices.is_empty() && stored.imported.is_empty() {
         return unreadable.into_values().next().map_or(Ok(()), |error| Err(error.into()));
     }
     stored.warnings.extend(unreadable.into_values().map(|error| format!("left out: {error}")));
     Ok(())
+}
+
+/// Why a run cannot be compared, if it cannot.
+fn damage(results: &Results, run: &str) -> Option<store::Error> {
+    let state = || results.state_of::<serde_json::Value>(run, runner::TIME).err();
+    let explanations = || results.explanations(run).err();
+    results.plan_of(run).err().or_else(state).or_else(explanations)
 }
 
 /// Puts runs together whose plans are equal but for the seed, and whose servers and hosts are:
@@ -179,6 +191,11 @@ fn of_plans(one: &Plan, other: &Plan) -> Option<&'static str> {
 mod tests {
     use super::*;
     use crate::versions::HostVersions;
+    use model::{
+        environment::Environment,
+        imported::{ImportHeader, ImportedValue},
+        record::SliceRecord,
+    };
 
     fn plan(set: &str, seed: u64) -> Plan {
         let catalog = plan::Catalog::embedded().unwrap();
@@ -188,6 +205,61 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let places = dbms::Places::at(folder.path(), None).unwrap();
         plan::plan(&draft, &catalog, &HostVersions { places: &places }).unwrap()
+    }
+
+    #[test]
+    fn of_many_runs_one_whose_state_is_damaged_is_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let results = Results::open_or_create(folder.path().join("r")).unwrap();
+        let of = plan("blocks=5", 1);
+        let begin = |_| {
+            let run = results.start_run(&of, &Environment::default()).unwrap();
+            run.note_state(runner::TIME, &1).unwrap();
+            run.id().to_owned()
+        };
+        let [sound, damaged] = [0, 1].map(begin);
+        let state = results.dir().join("runs").join(&damaged).join("state.json");
+        fs_err::write(state, "{}").unwrap();
+        let slice = |run: &String| StoredSlice {
+            run: run.clone(),
+            experiment: String::new(),
+            trial: String::new(),
+            slice: SliceRecord::default(),
+        };
+        let slices = [&sound, &damaged].map(slice).to_vec();
+        let mut stored = Stored { slices, ..Stored::default() };
+        leave_out_unreadable(&results, &Selection::All, &mut stored).unwrap();
+        let left: Vec<&str> = stored.slices.iter().map(|slice| slice.run.as_str()).collect();
+        assert_eq!(left, [sound.as_str()]);
+        assert!(stored.warnings[0].contains(&damaged), "{:?}", stored.warnings);
+    }
+
+    #[test]
+    fn of_many_imports_one_that_is_damaged_is_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let results = Results::open_or_create(folder.path().join("r")).unwrap();
+        let import = |name: &str| {
+            let mut value = ImportedValue::default();
+            value.measurement.experiment = name.into();
+            value.measurement.subject = "x".into();
+            let header = ImportHeader { experiment: name.to_owned(), ..ImportHeader::default() };
+            results.import(&header, &[value]).unwrap()
+        };
+        let [sound, damaged] = ["a", "b"].map(import);
+        let head = results.dir().join("runs").join(&damaged).join("import.json");
+        fs_err::write(head, "{").unwrap();
+        let read = |selection: &Selection| {
+            let mut stored = results.slices(selection).unwrap();
+            leave_out_unreadable(&results, selection, &mut stored).unwrap();
+            let runs = stored.imported.iter().map(|value| value.measurement.run.to_string());
+            (runs.collect::<Vec<_>>(), stored.warnings)
+        };
+        let (runs, warnings) = read(&Selection::All);
+        assert_eq!(runs, [sound]);
+        let is_told = |said: &String| said.starts_with("left out: ") && said.contains(&damaged);
+        assert!(warnings.iter().any(is_told), "{warnings:?}");
+        // Whoever names it is told why it cannot be read.
+        assert_eq!(read(&Selection::Run(damaged.clone())).0, [damaged]);
     }
 
     #[test]

@@ -3,12 +3,39 @@
 use runner::Stop;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-/// Connects SIGINT, SIGTERM and SIGHUP to `stop`. The keeper cleans up even after the second
-/// signal.
+/// Connects SIGINT, SIGTERM and SIGHUP to `stop`, but not a SIGHUP that is to be ignored: under
+/// `nohup` a run outlives its terminal. The keeper cleans up even after the second signal.
 pub(crate) fn connect(stop: &Stop) -> std::io::Result<()> {
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    let status = fs_err::read_to_string("/proc/self/status").unwrap_or_default();
+    let hangup = (!is_ignored(SIGHUP, &status)).then_some(SIGHUP);
+    for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
         signal_hook::flag::register_conditional_shutdown(signal, 130, stop.flag())?;
         signal_hook::flag::register(signal, stop.flag())?;
     }
     Ok(())
+}
+
+/// Whether a process ignores a signal, by its text in `/proc/PID/status`.
+fn is_ignored(signal: i32, status: &str) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    (mask >> (signal - 1)) & 1 == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_that_is_ignored_is_known_by_its_place_in_the_mask() {
+        let check = |ignored: &str, signal, expected| {
+            let status = format!("Name:\tdbdyno\nSigBlk:\t0000000000000001\n{ignored}SigCgt:\t0\n");
+            assert_eq!(is_ignored(signal, &status), expected, "{ignored}");
+        };
+        // The library of Rust ignores SIGPIPE.
+        check("SigIgn:\t0000000000001000\n", SIGHUP, false);
+        check("SigIgn:\t0000000000001001\n", SIGHUP, true);
+        check("SigIgn:\t0000000000001001\n", SIGINT, false);
+        check("", SIGHUP, false);
+    }
 }

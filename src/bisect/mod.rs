@@ -61,6 +61,8 @@ struct Failed {
     /// Its label; empty where an error does not say whose it is.
     subject: String,
     reason: String,
+    /// Whether a disk was full, which says nothing of the subject.
+    is_of_host: bool,
 }
 
 /// Whose values a run lacks.
@@ -217,8 +219,8 @@ impl Bisection<'_> {
         )
     }
 
-    /// The finished run of a probe, or why its candidate is skipped. Fails where an end has failed:
-    /// a candidate is only judged beside both.
+    /// The finished run of a probe, or why its candidate is skipped. Fails where an end has failed,
+    /// because a candidate is only judged beside both, and where a disk was full.
     fn sound(&self, plan: &Plan) -> anyhow::Result<Result<Finished, String>> {
         let (finished, failures, cause) = match self.executed(plan) {
             Ok(mut finished) => {
@@ -229,10 +231,22 @@ impl Bisection<'_> {
             Err(error) => {
                 let subject = error.downcast_ref().and_then(runner::Error::subject);
                 let subject = subject.unwrap_or_default().to_owned();
-                let failed = Failed { subject, reason: talk::sentence(&error) };
+                let reason = talk::sentence(&error);
+                let is_of_host = dbms::is_full_disk(&reason);
+                let failed = Failed { subject, reason, is_of_host };
                 (None, vec![failed], Some(error))
             }
         };
+        // Beside its cause the log of a server keeps its lines.
+        let caused = |cause: Option<anyhow::Error>, said: String| match cause {
+            Some(cause) => cause.context(said),
+            None => anyhow::Error::msg(said),
+        };
+        if let Some(failed) = failures.iter().find(|failed| failed.is_of_host) {
+            let said = format!("a disk takes nothing more: {}", failed.reason);
+            let mended = "when there is room, the same command continues the search";
+            return Err(caused(cause, resumption::followed(&said, mended)));
+        }
         let labels: Vec<&str> = plan.subjects.iter().map(|one| one.label.as_str()).collect();
         if let Some((place, reason)) = failed_end(&labels, &failures) {
             let ends = [0, self.positions.count() - 1];
@@ -241,11 +255,7 @@ impl Bisection<'_> {
                 &format!("the end `{end}` cannot be measured: {reason}"),
                 "when that is mended, begin anew with another `--results`",
             );
-            // Beside its cause the log of a server keeps its lines.
-            return Err(match cause {
-                Some(cause) => cause.context(said),
-                None => anyhow::Error::msg(said),
-            });
+            return Err(caused(cause, said));
         }
         let reason = failures.into_iter().next().map(|failed| failed.reason);
         Ok(match (reason, finished) {

@@ -18,10 +18,15 @@ impl Bisection<'_> {
                 known.push(run);
             }
         }
-        if let Some(run) = known.iter().find(|run| run.finished) {
-            return self.finished(&folder, &run.id);
+        for run in known.iter().filter(|run| run.finished) {
+            let finished = self.finished(&folder, &run.id)?;
+            // What a full disk has spoiled is measured again.
+            if !finished.failures.iter().any(|failed| failed.is_of_host) {
+                return Ok(finished);
+            }
         }
-        let resume = if known.is_empty() { Resume::No } else { Resume::Yes };
+        let is_open = known.iter().any(|run| !run.finished);
+        let resume = if is_open { Resume::Yes } else { Resume::No };
         let options = Options { resume, ..self.options.clone() };
         let terminal = Terminal::new(self.progress).expecting(plan);
         let observer: &dyn Observer = &terminal;
@@ -52,7 +57,9 @@ impl Bisection<'_> {
             comparison::observed(folder, run, &stored.slices, &BankChoice::None)?;
         let failures = observations.failures.iter().map(|failure| {
             let subject = failure.at.subject.to_string();
-            Failed { reason: format!("{subject} failed: {}", failure.line()), subject }
+            let reason = format!("{subject} failed: {}", failure.line());
+            // A server that ended says why in its log.
+            Failed { subject, reason, is_of_host: dbms::is_full_disk(&failure.reason) }
         });
         let failures = failures.collect();
         let comparison = analysis::compare(&observations, &design);

@@ -42,8 +42,10 @@ fn what_probes_have_found_stands_without_the_last_run() {
 fn an_end_is_blamed_for_its_own_failures_alone() {
     let labels = ["good", "bad", "candidate"];
     let check = |subjects: &[&str], expected: Option<(usize, &str)>| {
-        let failed =
-            |subject: &&str| Failed { subject: (*subject).to_owned(), reason: "it".to_owned() };
+        let failed = |subject: &&str| {
+            let (subject, reason) = ((*subject).to_owned(), "it".to_owned());
+            Failed { subject, reason, is_of_host: false }
+        };
         let failures: Vec<Failed> = subjects.iter().map(failed).collect();
         assert_eq!(failed_end(&labels, &failures), expected, "{subjects:?}");
     };

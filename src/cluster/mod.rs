@@ -15,6 +15,7 @@ use anyhow::Context;
 use model::plan::Plan;
 use serde::{Deserialize, Serialize};
 use std::{
+    fs::TryLockError,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
@@ -107,6 +108,22 @@ impl Fanout {
             serde_json::from_str(&text).with_context(|| format!("`{}`", file.display()))?;
         found.cluster()?;
         Ok(found)
+    }
+
+    /// The same for whoever adds a job to it, which nobody else does until the file is closed: of
+    /// two at once, each would miss the other's job.
+    pub(crate) fn read_alone(folder: &Path) -> anyhow::Result<(Self, fs_err::File)> {
+        Self::read(folder)?;
+        // Of what lies there, this alone is never replaced.
+        let script = fs_err::OpenOptions::new().append(true).open(folder.join(SCRIPT))?;
+        match script.file().try_lock() {
+            Ok(()) => Ok((Self::read(folder)?, script)),
+            Err(TryLockError::WouldBlock) => anyhow::bail!(
+                "another `dbdyno retry` hands in tasks of `{}`: wait for its end",
+                folder.display()
+            ),
+            Err(TryLockError::Error(error)) => Err(error.into()),
+        }
     }
 
     fn write(&self, folder: &Path) -> anyhow::Result<()> {
@@ -321,6 +338,17 @@ mod tests {
             let aside = folder.path().join(format!("tasks/2.earlier-{time}"));
             assert_eq!(set_aside(folder.path(), 2).unwrap(), Some(aside));
         }
+    }
+
+    #[test]
+    fn jobs_are_added_one_after_the_other() {
+        let folder = tempfile::tempdir().unwrap();
+        fanout().write(folder.path()).unwrap();
+        fs_err::write(folder.path().join(SCRIPT), "#!/bin/sh\n").unwrap();
+        let (found, _turn) = Fanout::read_alone(folder.path()).unwrap();
+        assert_eq!(found, fanout());
+        let second = Fanout::read_alone(folder.path()).unwrap_err().to_string();
+        assert!(second.starts_with("another `dbdyno retry` hands in tasks of `"), "{second}");
     }
 
     #[test]

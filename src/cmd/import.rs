@@ -147,7 +147,8 @@ fn note_of(archive: &archive::Archive) -> Option<String> {
 fn earlier(results: &Results, header: &ImportHeader) -> anyhow::Result<Option<String>> {
     for run in results.runs()?.into_iter().rev() {
         let known = match run.experiment == header.experiment {
-            true => results.import_of(&run.id)?,
+            // One that is damaged is no reason to refuse another.
+            true => results.import_of(&run.id).ok().flatten(),
             false => None,
         };
         if known.is_some_and(|known| known.paths == header.paths) {

@@ -44,7 +44,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
             );
         };
         inputs::open("--from", tarball)?;
-        let installed = dbms::import_tarball(name, tarball, &places)?;
+        let mut say = |text: &str| talk::say(text);
+        let installed = dbms::import_tarball(name, tarball, &places, &mut say)?;
         talk::data(&line(&installed))?;
         return Ok(Code::Done);
     }

@@ -43,7 +43,7 @@ struct Arguments {
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
     let folder = std::path::absolute(&arguments.fanout.folder)?;
-    let mut fanout = Fanout::read(&arguments.fanout.folder)?;
+    let (mut fanout, _turn) = Fanout::read_alone(&arguments.fanout.folder)?;
     let tasks = chosen(&fanout, &folder, &arguments.task)?;
     let shown = shell::quoted(&arguments.fanout.folder.display().to_string());
     if tasks.is_empty() {

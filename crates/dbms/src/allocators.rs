@@ -1,6 +1,6 @@
 //! Libraries of memory allocators: where this host has them, or where they are put from a package.
 
-use crate::{Places, Result, install::Site, package::Package, registry, task};
+use crate::{Places, Result, Watch, install::Site, package::Package, registry, task};
 use model::{quoted, subject::Build};
 use std::path::{Path, PathBuf};
 
@@ -53,32 +53,26 @@ impl Allocator {
 }
 
 /// Fetches the libraries of allocators that a build is started with and that are not there yet.
-/// `progress` hears a sentence per step.
-pub fn provide(build: &Build, places: &Places, progress: &mut dyn FnMut(&str)) -> Result<()> {
+pub fn provide(build: &Build, places: &Places, watch: &mut Watch<'_>) -> Result<()> {
     let preloaded = build.environment.iter().filter(|(name, _)| name == "LD_PRELOAD");
     let paths: Vec<&Path> =
         preloaded.flat_map(|(_, value)| value.split([' ', ':'])).map(Path::new).collect();
     for known in &ALLOCATORS {
         let folder = known.own_folder(places);
         if paths.iter().any(|path| path.starts_with(&folder) && !path.exists()) {
-            fetch(known, &folder, places, progress)?;
+            fetch(known, &folder, places, watch)?;
         }
     }
     Ok(())
 }
 
-fn fetch(
-    known: &Allocator,
-    folder: &Path,
-    places: &Places,
-    progress: &mut dyn FnMut(&str),
-) -> Result<()> {
+fn fetch(known: &Allocator, folder: &Path, places: &Places, watch: &mut Watch<'_>) -> Result<()> {
     let site = Site::of("allocator", known.name, places);
-    let _lock = site.lock()?;
+    let _lock = site.lock(known.name, watch)?;
     if folder.exists() {
         return Ok(());
     }
-    progress(&format!("fetching {} ({})", known.name, known.package));
+    (watch.progress)(&format!("fetching {} ({})", known.name, known.package));
     let package =
         Package { registry: "debian", names: vec![known.package.to_owned()], at: SUITE.to_owned() };
     let fetched = site.fetch(&package, places).and_then(|(files, _)| {

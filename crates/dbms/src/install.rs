@@ -5,6 +5,7 @@ use crate::{
     basedir::installed_in,
     compile, find, folder, integrity,
     known::Wanted,
+    leftovers::try_lock,
     manifest::{Download, Manifest},
     package::Package,
     product::Dbms,
@@ -45,10 +46,11 @@ pub fn install_while(
     };
     let product = find(&resolved.server)?;
     let site = Site::of(&resolved.server, &resolved.version, places);
-    let _lock = site.lock()?;
+    let _lock = site.lock(&format!("{}@{}", resolved.server, resolved.version), watch)?;
     if let Some(installed) = installed(resolved, places)? {
         return Ok(installed);
     }
+    Site::sweep_killed(places);
     (watch.progress)(&format!("fetching {}@{}", resolved.server, resolved.version));
     let wanted = Wanted { server: &resolved.server, version: &resolved.version };
     let build = site.fetch(package, places).and_then(|(files, downloads)| {
@@ -88,8 +90,13 @@ pub fn installed(resolved: &Resolved, places: &Places) -> Result<Option<Installe
 }
 
 /// Puts a tarball of the user's into the cache as `SERVER@VERSION`; without a version, the
-/// program's own.
-pub fn import_tarball(name: &str, tarball: &Path, places: &Places) -> Result<Installed> {
+/// program's own. `progress` hears where another build is waited for.
+pub fn import_tarball(
+    name: &str,
+    tarball: &Path,
+    places: &Places,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Installed> {
     let Build { server, version, .. } = &Build::named(name);
     let product = find(server)?;
     if product.embedded() {
@@ -105,7 +112,7 @@ pub fn import_tarball(name: &str, tarball: &Path, places: &Places) -> Result<Ins
         });
     }
     let site = Site::of(server, if version.is_empty() { "import" } else { version }, places);
-    let _lock = site.lock()?;
+    let _lock = site.lock(name, &mut Watch { progress, stopped: &|| false })?;
     let build = site.import(product, tarball, version, places);
     site.sweep();
     build
@@ -152,10 +159,9 @@ impl Site {
         Self { partial: hidden("partial"), scratch: hidden("scratch"), lock: hidden("lock") }
     }
 
-    pub(crate) fn lock(&self) -> Result<fs::File> {
-        let file = fs::File::create(&self.lock)?;
-        file.file().lock()?;
-        Ok(file)
+    /// Waits for the turn to put it together, which ends with the file.
+    pub(crate) fn lock(&self, label: &str, watch: &mut Watch<'_>) -> Result<fs::File> {
+        watch.turn(&self.lock, label)
     }
 
     fn clear(&self, places: &Places) -> Result<()> {
@@ -225,6 +231,20 @@ impl Site {
         }
     }
 
+    /// The same for all builds that nobody is at: whoever was killed has left what may be large.
+    fn sweep_killed(places: &Places) {
+        let entries = fs::read_dir(places.builds()).into_iter().flatten().flatten();
+        let paths = entries.map(|entry| entry.path());
+        for lock in paths.filter(|path| path.extension().is_some_and(|end| end == "lock")) {
+            let [partial, scratch] = ["partial", "scratch"].map(|end| lock.with_extension(end));
+            let site = Self { partial, scratch, lock };
+            let Ok(turn) = fs::OpenOptions::new().append(true).open(&site.lock) else { continue };
+            if try_lock(&turn).unwrap_or(false) {
+                site.sweep();
+            }
+        }
+    }
+
     fn complete(
         &self,
         product: &dyn Dbms,
@@ -250,5 +270,25 @@ impl Site {
         folder::remove_build(&target)?;
         fs::rename(&self.partial, &target)?;
         installed_in(product, &target, places.user)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_killed_installs_have_left_is_removed_and_what_is_put_together_is_not() {
+        let root = tempfile::tempdir().unwrap();
+        let places = Places::at(root.path(), None).unwrap();
+        let [left, used] = ["8.0.1", "9.7.4"].map(|version| Site::of("mysql", version, &places));
+        for folder in [&left.partial, &left.scratch, &used.partial] {
+            fs::create_dir(folder).unwrap();
+        }
+        fs::write(&left.lock, "").unwrap();
+        let mut watch = Watch { progress: &mut |_: &str| (), stopped: &|| false };
+        let _turn = used.lock("mysql@9.7.4", &mut watch).unwrap();
+        Site::sweep_killed(&places);
+        assert!(!left.partial.exists() && !left.scratch.exists() && used.partial.exists());
     }
 }

@@ -183,6 +183,11 @@ fn gate(folder: &Path) -> Result<fs::File> {
             Err(Errno::WOULDBLOCK | Errno::INTR) if start.elapsed() < GATE_LIMIT => {
                 std::thread::sleep(Duration::from_millis(2));
             }
+            Err(Errno::WOULDBLOCK | Errno::INTR) => {
+                let text =
+                    format!("another process holds `{}`, which `fuser` names", path.display());
+                return Err(std::io::Error::other(text).into());
+            }
             Err(error) => return Err(crate::folder::file_error(&path, error)),
         }
     }

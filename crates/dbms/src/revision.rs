@@ -5,7 +5,10 @@
 //! the revision's tree and of the command: an equal tree is built once. The repository is only
 //! read: git writes the files of a revision as an archive.
 
-use crate::{Error, Places, Result, ServerUser, folder, leftovers::try_lock, process::GUARD};
+use crate::{
+    Error, Places, Result, ServerUser, folder, full_disk::is_full_disk, leftovers::try_lock,
+    process::GUARD,
+};
 use fs_err as fs;
 use object::{Object, ObjectSection, ReadCache, SectionKind};
 use sha2::{Digest, Sha256};
@@ -130,7 +133,7 @@ impl Source {
     }
 
     /// Builds a revision, unless that was done before. `stopped` says whether to give up, which
-    /// ends the build with all of its processes and is an error.
+    /// ends the build with all of its processes and is an error, as is a full disk.
     pub fn build(
         &self,
         revision: &Revision,
@@ -147,7 +150,10 @@ impl Source {
         if own.join(DONE).exists() {
             return Ok(Built::Done(out));
         }
-        if let Ok(reason) = fs::read_to_string(&failed) {
+        // One that a full disk has left empty says nothing.
+        if let Ok(reason) = fs::read_to_string(&failed)
+            && !reason.is_empty()
+        {
             return Ok(Built::Failed(reason));
         }
         let work = own.join("work");
@@ -165,6 +171,10 @@ impl Source {
         if let Some(why) = why_failed(status, &work.join(OUT))? {
             folder::remove(&work)?;
             let mut reason = format!("{why}: {}", last_lines(&own.join(LOG)));
+            // It would be full for every other revision too.
+            if is_full_disk(&reason) {
+                return Err(self.failed(reason));
+            }
             // What ended it by a signal may be gone the next time.
             if status.is_some() {
                 reason += &format!("; remove `{}` to build it again", failed.display());

@@ -120,7 +120,9 @@ fn install(plan: &Plan, host: &Host<'_>) -> Result<Builds, Error> {
             let protocol = dbms::find(&server.server)?.protocol();
             if let Some(name) = plan.extension(protocol) {
                 let mut progress = |text: &str| host.observer.tell(&Progress::Step(text));
-                let found = dbms::provide_extension(&name, server, host.places, &mut progress);
+                let stopped = || host.stop.is_raised();
+                let mut watch = Watch { progress: &mut progress, stopped: &stopped };
+                let found = dbms::provide_extension(&name, server, host.places, &mut watch);
                 let found = host.stop.unless_raised(found);
                 extension = found.map_err(|error| error.of_subject(&subject.label))?;
             }
@@ -136,9 +138,9 @@ fn install(plan: &Plan, host: &Host<'_>) -> Result<Builds, Error> {
 fn made_ready(subject: &Subject, host: &Host<'_>) -> Result<Option<Installed>, Error> {
     let resolved = dbms::resolve(&subject.build, host.places)?;
     let mut progress = |text: &str| host.observer.tell(&Progress::Step(text));
-    dbms::provide_allocators(&subject.build, host.places, &mut progress)?;
-    let stopped = || host.stop.check().is_err();
+    let stopped = || host.stop.is_raised();
     let mut watch = Watch { progress: &mut progress, stopped: &stopped };
+    dbms::provide_allocators(&subject.build, host.places, &mut watch)?;
     match resolved.source {
         Source::Embedded(None) | Source::Attached => Ok(None),
         Source::Embedded(Some(library)) => {

@@ -19,8 +19,7 @@ use model::{
     record::{SliceRecord, SliceState},
     schedule::{Slice, Step},
     schema::Schema,
-    subject::Setting,
-    subject::Subject,
+    subject::{Setting, Subject},
 };
 use probe::Permission;
 use serde::{Deserialize, Serialize};
@@ -222,7 +221,7 @@ impl<'a> Run<'a> {
             Ok((counts, emulator, earlier, Keeper::start(&options.exe, &place)?))
         };
         let (counts, emulator, earlier, keeper) =
-            begun().inspect_err(|_| give_up(&place, options.data))?;
+            begun().inspect_err(|_| drop(give_up(&place, options.data)))?;
         let stopped = stop.clone();
         keeper.when_gone(move || stopped.keeper_gone());
         let environment = Environment { freezer: keeper.freezer_name().to_owned(), ..environment };
@@ -257,8 +256,10 @@ impl<'a> Run<'a> {
 
     /// Ends a run without records; nothing of it stays.
     pub(crate) fn leave(self) -> Result<(), Error> {
-        let ended = self.keeper.end();
-        self.place.remove()?;
+        let ended = self.keeper.clone().end();
+        if let Err(error) = give_up(&self.place, DataFolders::Remove) {
+            self.warn(&format!("{error}; the next run removes the data folders"));
+        }
         Ok(ended?)
     }
 }
@@ -364,7 +365,7 @@ impl Run<'_> {
         let _ = self.writer.note_state(FAILURE, &why.join(" "));
         let _ = self.note_time();
         let _ = self.keeper.end();
-        give_up(&self.place, self.options.data);
+        let _ = give_up(&self.place, self.options.data);
         if self.options.data == DataFolders::Keep {
             let said = format!("the data folders are kept under {}", self.place.data().display());
             self.observer.tell(&Progress::Finding(&said));
@@ -386,13 +387,11 @@ impl Run<'_> {
         if let Err(error) = self.keeper.clone().end() {
             self.warn(&error.to_string());
         }
-        let kept_data = match self.options.data {
-            DataFolders::Keep => {
-                self.place.keep()?;
-                Some(self.place.data().to_owned())
-            }
-            DataFolders::Remove => {
-                self.place.remove()?;
+        let is_kept = self.options.data == DataFolders::Keep;
+        let kept_data = match give_up(&self.place, self.options.data) {
+            Ok(()) => is_kept.then(|| self.place.data().to_owned()),
+            Err(error) => {
+                self.warn(&format!("{error}; the next run removes the data folders"));
                 None
             }
         };
@@ -401,14 +400,14 @@ impl Run<'_> {
     }
 }
 
-/// Removes the data folders of a run that broke, unless they are to be kept. The caller reports
-/// why it broke, and an error from here would hide that.
-fn give_up(place: &RunPlace, data: DataFolders) {
-    let _ = match data {
+/// Removes the data folders of a run that is over, unless they are to be kept. An error from here
+/// hides neither what the run found nor why it broke.
+fn give_up(place: &RunPlace, data: DataFolders) -> dbms::Result<()> {
+    match data {
         // Else the next run would take them for those of a run that was killed.
         DataFolders::Keep => place.keep(),
         DataFolders::Remove => place.remove(),
-    };
+    }
 }
 
 /// Key of how a run counts instructions, in its state: blocks that count otherwise compare with

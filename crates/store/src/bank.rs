@@ -52,15 +52,20 @@ impl Bank {
     pub fn append(path: &Path, run: &BankedRun) -> Result<()> {
         let mut line = serde_json::to_vec(run).map_err(|error| layout::malformed(path, &error))?;
         line.push(b'\n');
-        // A line that was cut, as on a full disk, is not continued: it alone is lost.
-        let end = fs::read(path).ok().and_then(|bytes| bytes.last().copied());
-        if end.is_some_and(|last| last != b'\n') {
+        let mut file = fs::OpenOptions::new().create(true).append(true).open(path)?;
+        // Two processes do not mix their lines.
+        file.file().lock()?;
+        // A line that was cut, as by a crash, is not continued: it alone is lost.
+        let before = fs::read(path)?;
+        if before.last().is_some_and(|last| *last != b'\n') {
             line.insert(0, b'\n');
         }
-        let mut file = fs::OpenOptions::new().create(true).append(true).open(path)?;
-        // One call, so that two processes do not mix their lines.
-        file.write_all(&line)?;
-        Ok(file.sync_all()?)
+        let written = file.write_all(&line).and_then(|()| file.sync_all());
+        written.map_err(|error| {
+            // On a full disk a part of the line may be there, with which nobody reads the bank.
+            let _ = file.set_len(before.len() as u64);
+            error.into()
+        })
     }
 }
 

@@ -69,13 +69,34 @@ pub(crate) fn ensure_private(path: &Path) -> std::io::Result<()> {
 
 /// Writes `path` so that a crash leaves the old content or the new, never a part of it.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_beside(path, bytes)?;
+    put_in_place(path)
+}
+
+/// Where a file lies that is about to take the place of `path`.
+pub(crate) fn beside(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(NEW);
-    let beside = path.with_file_name(name);
-    let mut file = fs::File::create(&beside)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(&beside, path)?;
+    path.with_file_name(name)
+}
+
+/// Writes what is to take the place of `path` beside it, durably. Where that fails, as on a full
+/// disk, nothing is left.
+pub(crate) fn write_beside(path: &Path, bytes: &[u8]) -> Result<()> {
+    let beside = beside(path);
+    let written = fs::File::create(&beside).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    written.map_err(|error| {
+        let _ = fs::remove_file(&beside);
+        error.into()
+    })
+}
+
+/// Moves what was written beside `path` into its place.
+pub(crate) fn put_in_place(path: &Path) -> Result<()> {
+    fs::rename(beside(path), path)?;
     sync_folder(path.parent().unwrap_or(Path::new(".")))
 }
 

@@ -147,8 +147,8 @@ fn run_folder(results: &Results, run: &str) -> PathBuf {
     results.dir().join(layout::RUNS).join(run)
 }
 
-/// The files of a folder, without the lock of whoever writes it, without what is not yet in its
-/// place, and without links.
+/// The files of a folder, its sums last, without the lock of whoever writes it, without what is not
+/// yet in its place, and without links.
 fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -159,6 +159,8 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
             found.push(path);
         }
     }
+    // A run may be written meanwhile: its sums know what a file holds and what it held before.
+    found.sort_by_key(|path| layout::stem(path) == layout::SUMS);
     Ok(found)
 }
 
@@ -172,4 +174,20 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
         copy(&folder, &to.join(layout::stem(&folder)))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sums_of_a_run_are_read_after_what_they_are_of() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["sha256", "state.json", "plan.json", "lock", "state.json.new", "run.json"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        let found = files(folder.path()).unwrap();
+        assert_eq!(found.len(), 4);
+        assert_eq!(found.last().map(|path| layout::stem(path)).as_deref(), Some(layout::SUMS));
+    }
 }

@@ -332,8 +332,9 @@ impl Results {
 
     /// A value that the run remembered of itself by [`RunWriter::note_state`], if it did.
     pub fn state_of<T: DeserializeOwned>(&self, run: &str, key: &str) -> Result<Option<T>> {
-        let path = self.run_folder(run)?.join(layout::STATE);
-        let state = self.run_files(run)?.json(layout::STATE)?;
+        let dir = self.run_folder(run)?;
+        let path = dir.join(layout::STATE);
+        let state = RunFiles::new(dir).json(layout::STATE)?;
         let mut state: BTreeMap<String, serde_json::Value> = state.unwrap_or_default();
         let value = state.remove(key).map(serde_json::from_value).transpose();
         value.map_err(|error| layout::malformed(&path, &error))

@@ -3,7 +3,13 @@
 use crate::{Error, Result, layout, results::RunInfo, sums, sums::Sums};
 use model::record::CHECKSUMMED_FORMAT;
 use serde::{Serialize, de::DeserializeOwned};
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// A file is there so long after its sum, where a disk is slow.
+const BETWEEN: Duration = Duration::from_millis(200);
 
 /// The folder of a run.
 #[derive(Debug, Clone)]
@@ -39,34 +45,44 @@ impl RunFiles {
 
     /// The value of a JSON file of the run; `None` without the file.
     pub(crate) fn json<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
-        let path = self.dir.join(name);
-        if !path.exists() {
-            // What the sums name has to be there.
-            return match self.known_sums()?.is_some_and(|sums| sums.holds(name)) {
-                true => Err(Error::Changed { path }),
-                false => Ok(None),
-            };
-        }
-        let bytes = match self.known_sums()? {
-            Some(sums) => sums.read(&self.dir, name)?,
-            None => sums::read(&path)?,
+        let bytes = match self.checked(name) {
+            // Whoever writes the run writes sums first, and then the file.
+            Err(Error::Changed { .. }) => {
+                std::thread::sleep(BETWEEN);
+                self.checked(name)?
+            }
+            read => read?,
         };
-        layout::from_json(&path, &bytes).map(Some)
+        bytes.map(|bytes| layout::from_json(&self.dir.join(name), &bytes)).transpose()
     }
 
-    /// Writes files, and before them their sums. Each is replaced as a whole.
+    /// The bytes of a file, which are those of its sum; `None` without the file.
+    fn checked(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        let (path, sums) = (self.dir.join(name), self.known_sums()?);
+        match (path.exists(), sums) {
+            // What the sums name has to be there, unless it is just coming, or whoever wrote it was
+            // killed before it was.
+            (false, Some(sums)) if sums.holds(name) && !layout::beside(&path).exists() => {
+                Err(Error::Changed { path })
+            }
+            (false, _) => Ok(None),
+            (true, Some(sums)) => sums.read(&self.dir, name).map(Some),
+            (true, None) => sums::read(&path).map(Some),
+        }
+    }
+
+    /// Writes files, and before they are in place their sums. Each is replaced as a whole.
     pub(crate) fn write(&self, files: &[(&str, Vec<u8>)]) -> Result<()> {
         let mut all = self.read_sums()?.unwrap_or_default();
         for (name, bytes) in files {
             let path = self.dir.join(name);
             let now = if path.exists() { Some(sums::read(&path)?) } else { None };
             all.replace(name, now.as_deref(), bytes);
+            // What has no room must not be in the sums.
+            layout::write_beside(&path, bytes)?;
         }
         layout::write_whole(&self.dir.join(layout::SUMS), all.text().as_bytes())?;
-        for (name, bytes) in files {
-            layout::write_whole(&self.dir.join(name), bytes)?;
-        }
-        Ok(())
+        files.iter().try_for_each(|(name, _)| layout::put_in_place(&self.dir.join(name)))
     }
 
     /// The bytes of a JSON file of this folder.
@@ -113,5 +129,35 @@ fn read_sums(path: &Path) -> Result<Option<Sums>> {
         },
         Err(Error::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fs_err as fs;
+
+    #[test]
+    fn what_had_no_room_is_not_missed_and_what_was_removed_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = RunFiles::new(dir.path().to_owned());
+        let (name, other) = ("explained-1.json", "state.json");
+        let path = dir.path().join(name);
+        let beside = layout::beside(&path);
+        let write = |name: &str| files.write(&[(name, b"7".to_vec())]);
+        let read = |name: &str| files.json::<u32>(name);
+        write(other).unwrap();
+        // As where the disk is full.
+        fs::create_dir(&beside).unwrap();
+        assert!(write(name).is_err());
+        fs::remove_dir(&beside).unwrap();
+        assert_eq!((read(name).unwrap(), read(other).unwrap()), (None, Some(7)));
+        write(name).unwrap();
+        assert_eq!(read(name).unwrap(), Some(7));
+        // As where whoever wrote it was killed.
+        fs::rename(&path, &beside).unwrap();
+        assert_eq!(read(name).unwrap(), None);
+        fs::remove_file(&beside).unwrap();
+        assert!(matches!(read(name), Err(Error::Changed { .. })));
     }
 }

@@ -4,6 +4,7 @@
 use super::{Compilers, Order, compiler::PATH, work::Work};
 use crate::{
     CompileError, Error, Result,
+    leftovers::try_lock,
     process::{GUARD, ended_within, open},
 };
 use fs_err as fs;
@@ -33,6 +34,22 @@ impl Watch<'_> {
     pub(super) fn check(&self, label: &str) -> Result<()> {
         let stopped = || Error::Compile(CompileError::Interrupted { build: label.to_owned() });
         if (self.stopped)() { Err(stopped()) } else { Ok(()) }
+    }
+
+    /// Waits, with a word, for the turn of a build, which others of this host may be at; it ends
+    /// with the file.
+    pub(crate) fn turn(&mut self, file: &Path, label: &str) -> Result<fs::File> {
+        let turn = fs::File::create(file)?;
+        let mut is_told = false;
+        while !try_lock(&turn)? {
+            if !is_told {
+                self.say(&format!("{label} waits for another build"));
+                is_told = true;
+            }
+            self.check(label)?;
+            std::thread::sleep(LOOK);
+        }
+        Ok(turn)
     }
 }
 
@@ -217,6 +234,26 @@ fn limited(processors: u64, meminfo: &str, memory_mib_per_job: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn a_turn_is_waited_for_with_a_word_until_nobody_wants_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let [taken, free] = ["taken", "free"].map(|name| folder.path().join(name));
+        let other = fs::File::create(&taken).unwrap();
+        assert!(try_lock(&other).unwrap());
+        let (mut said, is_heard) = (Vec::new(), Cell::new(false));
+        let mut progress = |text: &str| {
+            said.push(text.to_owned());
+            is_heard.set(true);
+        };
+        let stopped = || is_heard.get();
+        let mut watch = Watch { progress: &mut progress, stopped: &stopped };
+        assert!(watch.turn(&free, "mysql@5").is_ok());
+        let error = watch.turn(&taken, "mysql@9").unwrap_err().to_string();
+        assert!(error.starts_with("compiling mysql@9 was interrupted"), "{error}");
+        assert_eq!(said, ["mysql@9 waits for another build"]);
+    }
 
     #[test]
     fn the_first_errors_of_a_log_are_shown_before_its_end() {

@@ -1,12 +1,9 @@
 //! The folder where a build is compiled, and who may do what in it.
 
 use super::Watch;
-use crate::{Error, Places, Result, folder, leftovers::try_lock};
+use crate::{Error, Places, Result, folder};
 use fs_err as fs;
-use std::{path::PathBuf, time::Duration};
-
-/// How often it is looked whether another build has ended.
-const LOOK: Duration = Duration::from_millis(500);
+use std::path::PathBuf;
 
 /// The work of one build; its turn ends when this is dropped.
 pub(super) struct Work<'a> {
@@ -19,16 +16,7 @@ impl<'a> Work<'a> {
     /// Waits for the turn of a build.
     pub(super) fn open(places: &'a Places, label: &str, watch: &mut Watch<'_>) -> Result<Self> {
         let root = places.compile_folder()?;
-        let turn = fs::File::create(root.join("turn"))?;
-        let mut is_told = false;
-        while !try_lock(&turn)? {
-            if !is_told {
-                watch.say(&format!("{label} waits for another build"));
-                is_told = true;
-            }
-            watch.check(label)?;
-            std::thread::sleep(LOOK);
-        }
+        let turn = watch.turn(&root.join("turn"), label)?;
         Ok(Self { places, root, _turn: turn })
     }
 

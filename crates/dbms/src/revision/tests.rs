@@ -123,6 +123,25 @@ fn a_build_that_was_killed_is_built_again() {
 }
 
 #[test]
+fn a_build_that_found_the_disk_full_has_not_failed() {
+    let Some((_lab, mut source, places)) = lab(&["a", "broken"]) else { return };
+    let revisions = source.revisions("HEAD~1", "HEAD").unwrap();
+    let Built::Failed(reason) = source.build(&revisions[1], &places, &|| false).unwrap() else {
+        panic!()
+    };
+    let failed = reason.rsplit('`').nth(1).unwrap();
+    // As where there was no room for the reason either.
+    fs::write(failed, "").unwrap();
+    let again = source.build(&revisions[1], &places, &|| false).unwrap();
+    assert_eq!(again, Built::Failed(reason));
+    source.command = "echo 'x.o: No space left on device'; exit 1".to_owned();
+    for _ in 0..2 {
+        let full = source.build(&revisions[1], &places, &|| false).unwrap_err().to_string();
+        assert!(full.contains("exit code 1: x.o: No space left"), "{full}");
+    }
+}
+
+#[test]
 fn a_build_that_another_bisection_is_at_is_waited_for() {
     let Some((_lab, source, places)) = lab(&["a", "b"]) else { return };
     let revisions = source.revisions("HEAD~1", "HEAD").unwrap();

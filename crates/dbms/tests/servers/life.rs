@@ -365,7 +365,8 @@ pub(crate) fn factors() {
         }
         let mut said = Vec::new();
         let mut say = |text: &str| said.push(text.to_owned());
-        dbms::provide_allocators(&about.build, &bench.places, &mut say).unwrap();
+        let mut watch = dbms::Watch { progress: &mut say, stopped: &|| false };
+        dbms::provide_allocators(&about.build, &bench.places, &mut watch).unwrap();
         (subject.build, subject.config) = (about.build.clone(), about.config.clone());
         bench.initialise(&subject);
         let server = start_on_tcp(&bench, &subject);
@@ -409,13 +410,14 @@ pub(crate) fn import() {
     tar.finish().unwrap();
     let root = bench.place.data().join("places");
     let places = dbms::Places::at(&root, bench.places.user).unwrap();
-    let message = dbms::import_tarball("mysql@8.0", &tarball, &places).unwrap_err().to_string();
+    let import = |name: &str| dbms::import_tarball(name, &tarball, &places, &mut |_| {});
+    let message = import("mysql@8.0").unwrap_err().to_string();
     assert!(message.contains("is `5.6.24`, not mysql 8.0"), "{message}");
-    let outside = dbms::import_tarball("mysql@../x", &tarball, &places).unwrap_err();
+    let outside = import("mysql@../x").unwrap_err();
     assert!(outside.to_string().contains("`mysql@../x`; a version has letters"), "{outside}");
-    let message = dbms::import_tarball("mariadb@", &tarball, &places).unwrap_err().to_string();
+    let message = import("mariadb@").unwrap_err().to_string();
     assert!(message.contains("not a mariadb server"), "{message}");
-    let imported = dbms::import_tarball("mysql@5.6.24", &tarball, &places).unwrap();
+    let imported = import("mysql@5.6.24").unwrap();
     assert_eq!(imported.binary_sha256, original.installed.binary_sha256);
     let found = dbms::resolve(&original.build, &places).unwrap();
     assert_eq!(found.source, dbms::Source::Cache);

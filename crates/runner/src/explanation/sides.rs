@@ -106,7 +106,9 @@ pub(crate) fn sides(
         Quantity::CpuTime => 1,
     };
     let run = &*run;
-    side_by_side(wanted, together, |one| match of_subject(run, &one, by) {
+    // A terminal interrupts drivers too, and that says nothing of their subjects.
+    let of_one = |one: &Wanted<'_>| run.stop.unless_raised(of_subject(run, one, by));
+    side_by_side(wanted, together, |one| match of_one(&one) {
         Err(error @ (Error::Interrupted | Error::Store(_) | Error::Files(_))) => Err(error),
         found => Ok(found),
     })

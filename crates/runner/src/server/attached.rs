@@ -26,7 +26,7 @@ use model::{
 };
 use std::{
     net::{ToSocketAddrs, UdpSocket},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Why no task of an attached server is known.
@@ -42,6 +42,8 @@ const NOTHING: &str = "SELECT 1";
 /// How often, and how far apart, a database is dropped that somebody still holds.
 const ATTEMPTS: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(300);
+/// No further attempt begins after this time: one on a network that is lost takes a minute.
+const DROP_LIMIT: Duration = Duration::from_secs(20);
 
 /// Whether a subject's server is there already.
 pub(crate) fn is_attached(run: &Run<'_>, subject: usize) -> bool {
@@ -261,9 +263,10 @@ fn dropped(run: &Run<'_>, made: &Made) -> Result<(), Error> {
         connect(&mut driver, &made.control)?;
         statements.iter().try_for_each(|sql| driver.query(sql).map(drop))
     };
+    let start = Instant::now();
     let mut done = attempt();
     for _ in 1..ATTEMPTS {
-        if done.is_ok() {
+        if done.is_ok() || start.elapsed() > DROP_LIMIT {
             break;
         }
         std::thread::sleep(PAUSE);

@@ -308,6 +308,8 @@ fn with_copies<'a>(
         }
         Ok(one)
     })?;
+    // What an interrupt has ended says nothing of the emulator.
+    run.stop.check()?;
     let broken = observed.iter().find_map(|one| one.trial.not_copied.as_deref());
     let is_first = run.calibration.intrusive(used.name()).is_empty();
     if let (Some(reason), None, true) = (broken, run.options.counts, is_first) {
@@ -354,12 +356,21 @@ fn copied(
 
 /// The trial goes on without a copy that broke, and says why.
 fn without_copy(trial: &mut Trial, used: &dyn Intruder, error: Error) -> Result<String, Error> {
-    let of_copy = error.is_of_one_subject() || matches!(error, Error::Dbms(_));
-    if !of_copy {
+    if !is_of_copy(&error) {
         return Err(error);
     }
     trial.copies.remove(used.name());
     Ok(error.to_string())
+}
+
+/// Whether a copy is at fault, and neither the run nor its host.
+fn is_of_copy(error: &Error) -> bool {
+    let is_its_own = match error {
+        Error::Dbms(dbms::Error::KeeperGone { .. }) => false,
+        Error::Dbms(_) => true,
+        other => other.is_of_one_subject(),
+    };
+    is_its_own && !dbms::is_full_disk(&error.to_string())
 }
 
 /// Says and notes in the record that an instrument did not find all of a phase, and why.
@@ -400,5 +411,15 @@ mod tests {
         check(&[stretch, stretch], [false, true]);
         check(&[stretch, (End::With(0), None)], [true, true]);
         check(&[(End::Stretch, Some(1)), (End::With(0), Some(0))], [false, false]);
+    }
+
+    #[test]
+    fn what_the_host_has_ended_is_no_fault_of_a_copy() {
+        let gone = dbms::Error::KeeperGone { reason: "it was killed".to_owned() };
+        let full = std::io::Error::other("No space left on device: `data`");
+        assert!(!is_of_copy(&gone.into()) && !is_of_copy(&dbms::Error::File(full).into()));
+        assert!(!is_of_copy(&Error::Interrupted));
+        assert!(is_of_copy(&Error::Driver("the driver ended".to_owned())));
+        assert!(is_of_copy(&dbms::Error::NoCache.into()));
     }
 }

@@ -204,6 +204,8 @@ impl Trial {
                 self.broken = Some(reason);
                 // It may have been on its way back; what cannot be frozen is gone.
                 let _ = self.instance.freeze();
+                // A terminal interrupts the driver too, and that is no failure of the subject.
+                self.instance.stop.check()?;
                 Ok(None)
             }
             other => other.map(Some),
