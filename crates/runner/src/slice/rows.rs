@@ -60,7 +60,7 @@ fn is_countable(op: &Op) -> bool {
         && match (added, taken) {
             (0, 0) => true,
             (0, _) | (_, 0) => !updates,
-            (added, taken) => !updates && !may_miss && added == taken,
+            (added, taken) => !may_miss && added == taken,
         }
 }
 
@@ -212,6 +212,7 @@ mod tests {
         check(&[Effect::Update], 0, Some(100));
         check(&[insert, Effect::Update], 1, None);
         check(&[insert, Effect::Delete], 1, Some(100));
+        check(&[insert, Effect::Delete, Effect::Update], 1, Some(100));
         check(&[insert, Effect::Delete], 0, None);
         check(&[Effect::Insert(2), Effect::Delete], 1, None);
         check(&[Effect::Merge(1)], 1, None);
