@@ -168,6 +168,30 @@ pub(crate) fn value(
     })
 }
 
+/// The same, which has to be there. None, with the reason printed, where the run says that a busy
+/// host cost it slices.
+#[track_caller]
+pub(crate) fn known(
+    comparison: &serde_json::Value,
+    workload: &str,
+    variant: &str,
+    metric: &str,
+) -> Option<f64> {
+    let found = value(comparison, workload, variant, metric);
+    let place = format!("{variant} {workload}: no {metric}");
+    if found.is_none() && is_lost(comparison, &place) { None } else { Some(found.expect(&place)) }
+}
+
+/// Whether a busy host cost a comparison slices, which is printed as the reason of a skip.
+pub(crate) fn is_lost(comparison: &serde_json::Value, what: &str) -> bool {
+    let warnings = comparison["warnings"].to_string();
+    let is_lost = is_told_of_lost(&warnings);
+    if is_lost {
+        println!("skipped: {what}: {warnings}");
+    }
+    is_lost
+}
+
 /// Whether a row has so many blocks, or fewer because a busy host cost it some, which is said.
 pub(crate) fn has_blocks(row: &serde_json::Value, blocks: u64, warnings: &str) -> bool {
     let found = row["blocks"].as_u64().unwrap();
