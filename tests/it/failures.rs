@@ -50,7 +50,10 @@ parameters = { inserts_per_second = 100, query_seconds = 1 }
 const BEFORE: [&str; 3] = ["l.i0", "l.x", "l.i1"];
 
 pub(crate) fn lab(build: &str) -> Lab {
-    let lab = Lab::new();
+    with_files(Lab::with_small_logs(), build)
+}
+
+fn with_files(lab: Lab, build: &str) -> Lab {
     lab.write("short.toml", SUITE);
     let experiment = format!(
         "question = \"what survives?\"\nsuite = \"./short.toml\"\nrows = 5000\nblocks = 1\n\
@@ -339,7 +342,8 @@ impl Full {
     /// the server has these words; skips, with the reason printed, where a small disk is not
     /// permitted.
     fn strike(&self, build: &str, words: &str) {
-        let lab = lab(build);
+        // What is full first are the tables, and not a small log.
+        let lab = with_files(Lab::new(), build);
         let inner = run(&lab, &["--set", self.set]);
         let Some(command) = on_own_disk(&lab, &inner, (RUNS, "3g")) else { return };
         let mut running = Running::start(&lab, command);

@@ -2,9 +2,7 @@
 
 use crate::{
     injected::{amalgamation, compiled},
-    lab::{
-        Lab, is_told_of_lost, lengthen, only_child, processes_naming, segments_of, text,
-    },
+    lab::{Lab, is_told_of_lost, lengthen, only_child, processes_naming, segments_of, text},
     running::{Running, eventually, send},
 };
 use std::{
@@ -268,7 +266,7 @@ fn a_server_that_dies_in_mid_slice_fails_its_slices_and_gives_no_numbers() {
         }
     }
     assert!(lab.succeed(&["compare"]).contains("failed"));
-    assert!(processes_naming(&id).is_empty());
+    eventually("nothing is left", || processes_naming(&id).is_empty().then_some(()));
 }
 
 #[test]

@@ -72,7 +72,10 @@ fn every_kind_of_index_of_pgvector_is_used_and_finds_what_it_should() {
     lab.write("kinds.toml", &text);
     let said = lab.succeed(&["run", "kinds.toml", "--counts", "none", "--progress", "none"]);
     assert!(said.contains("At equal recall"), "{said}");
-    assert!(said.contains("postgres-18.6, pgvector-ivfflat"), "{said}");
+    // The newest of its series.
+    let is_named =
+        |line: &str| line.contains("postgres-18.") && line.contains(", pgvector-ivfflat");
+    assert!(said.lines().any(is_named), "{said}");
     let comparison = lab.comparison();
     let recall = |phase: &str| recall(&comparison, phase);
     for (phase, expected) in [("ef10", 0.945), ("ef40", 0.996)] {
