@@ -185,7 +185,7 @@ impl<'a> Running<'a> {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            // Each look reads all of `/proc`, beside tests that need the CPUs.
+            // Each look reads a file for every task, beside tests that need the CPUs.
             std::thread::sleep(Duration::from_millis(100));
         };
         let pids: Vec<u32> = self.seen.iter().copied().collect();

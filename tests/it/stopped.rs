@@ -6,7 +6,7 @@
 
 use crate::{
     lab::{Lab, known},
-    running::{Running, send},
+    running::{Running, eventually, send},
 };
 use model::mark;
 use std::time::Duration;
@@ -88,6 +88,13 @@ fn stop((victim, product): (&str, &str), count: usize, length: Duration) {
         assert!(!pids.is_empty(), "no {victim}");
         pids.iter().for_each(|pid| send("-STOP", &pid.to_string()));
         std::thread::sleep(length);
+        // The driver goes on while the run stands still: its slice has to end meanwhile, for which a
+        // host that became slow needs longer.
+        let drivers = running.drivers();
+        if victim == "run" && is_busy(&drivers) {
+            eventually("the slice ends", || (!is_busy(&drivers)).then_some(()));
+            std::thread::sleep(length / 3);
+        }
         pids.iter().for_each(|pid| send("-CONT", &pid.to_string()));
     }
     let (code, said) = running.end();
