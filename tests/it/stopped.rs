@@ -5,7 +5,7 @@
 //! for 20 s.
 
 use crate::{
-    lab::{Lab, known},
+    lab::{Lab, value},
     running::{Running, eventually},
 };
 use model::mark;
@@ -144,9 +144,13 @@ fn stop((victim, product): (&str, &str), count: usize, length: Duration) {
     let rates: Vec<f64> = others.filter_map(rate).collect();
     assert!(!rates.is_empty(), "{victim}, {product}: other slices have values");
     let server = product.split('@').next().unwrap();
-    let value = known(&comparison, "point-query", server, "ops_per_second");
-    // A busy host may have left each of them out for another reason.
-    let Some(value) = value else { return };
+    let Some(value) = value(&comparison, "point-query", server, "ops_per_second") else {
+        // A busy host may have stalled all others too.
+        let measured = slices.iter().filter(|one| one["state"] == "measured").count();
+        assert!(sum >= measured, "{victim}, {product}: {sum} of {measured}: {warnings:?}");
+        println!("{victim}, {product}: skipped: every slice is left out");
+        return;
+    };
     let (least, greatest) =
         (rates.iter().copied().reduce(f64::min), rates.iter().copied().reduce(f64::max));
     // A busy host has slices that are as slow as a stopped one and no outliers of their test.
