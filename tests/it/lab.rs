@@ -15,7 +15,7 @@ pub(crate) struct Lab {
 /// The folder of a lab's own files of the catalog.
 const CATALOG: &str = "catalog";
 /// Commands that start servers by the files of a catalog.
-const STARTING: [&str; 3] = ["plan", "run", "verify"];
+const STARTING: [&str; 4] = ["plan", "run", "up", "verify"];
 /// Configurations on which all others of their products are built, and their sizes of the log.
 const WITH_LOGS: [(&str, &str, &[&str]); 2] = [
     (

@@ -97,7 +97,7 @@ fn stock(build: &str) {
         println!("skipped: the package `sysbench` with its scripts is not installed");
         return;
     }
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let up = Up::new(&lab, build);
     for (script, each) in STOCK {
         let tables = if script.starts_with("select") { 1 } else { 2 };
@@ -222,7 +222,7 @@ end
 #[test]
 fn scripts_see_values_and_errors_as_in_sysbench() {
     for build in ["mysql@9", "mysql@5.6.24", "mariadb@11.8", "postgres@18"] {
-        let lab = Lab::new();
+        let lab = Lab::with_small_logs();
         lab.write("values.lua", VALUES);
         let up = Up::new(&lab, build);
         assert_eq!(up.succeed("values.lua prepare"), "all seen\n", "{build}");
