@@ -2,14 +2,13 @@
 //! was not is marked, and nothing is left running.
 
 use crate::{
-    lab::{Lab, ends, text},
+    lab::{Lab, ends, only_child, processes_naming, text},
     running::{Guest, Running, Server, eventually, send},
 };
 use std::{
     fs::File,
     os::unix::net::UnixListener,
     process::{Command, Stdio},
-    time::Duration,
 };
 
 /// The steps of the Insert Benchmark with two query steps: one long enough to be struck, one that
@@ -51,7 +50,10 @@ parameters = { inserts_per_second = 100, query_seconds = 1 }
 const BEFORE: [&str; 3] = ["l.i0", "l.x", "l.i1"];
 
 pub(crate) fn lab(build: &str) -> Lab {
-    let lab = Lab::new();
+    with_files(Lab::with_small_logs(), build)
+}
+
+fn with_files(lab: Lab, build: &str) -> Lab {
     lab.write("short.toml", SUITE);
     let experiment = format!(
         "question = \"what survives?\"\nsuite = \"./short.toml\"\nrows = 5000\nblocks = 1\n\
@@ -237,9 +239,15 @@ fn ctrl_c_while_a_server_is_initialised_is_no_failure_of_it() {
     let command = command.stdout(Stdio::null()).stderr(File::create(&err).unwrap());
     let mut child = command.spawn().unwrap();
     let said = || std::fs::read_to_string(&err).unwrap();
-    eventually("a server is initialised", || said().contains("starting ").then_some(()));
     // Its data folder takes some seconds.
-    std::thread::sleep(Duration::from_millis(500));
+    eventually("a server is initialised", || {
+        assert!(child.try_wait().unwrap().is_none(), "{}", said());
+        let run = only_child(&lab.path("dbdyno-results/runs"))?;
+        let own = processes_naming(&run.file_name()?.to_string_lossy());
+        let line = |pid: u32| std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let initializes = |pid: u32| text(&line(pid)).contains("--initialize");
+        own.into_iter().any(initializes).then_some(())
+    });
     send("-INT", &child.id().to_string());
     assert_eq!(child.wait().unwrap().code(), Some(130), "{}", said());
     assert!(!said().contains("could not initialize"), "{}", said());
@@ -334,7 +342,8 @@ impl Full {
     /// the server has these words; skips, with the reason printed, where a small disk is not
     /// permitted.
     fn strike(&self, build: &str, words: &str) {
-        let lab = lab(build);
+        // What is full first are the tables, and not a small log.
+        let lab = with_files(Lab::new(), build);
         let inner = run(&lab, &["--set", self.set]);
         let Some(command) = on_own_disk(&lab, &inner, (RUNS, "3g")) else { return };
         let mut running = Running::start(&lab, command);
@@ -353,7 +362,7 @@ impl Full {
             let is_marked = slice["marks"].to_string().contains("after a failed slice");
             assert!(slice["state"] == "failed" || is_marked, "{slice}");
         }
-        let record = crate::lab::only_child(&lab.path("dbdyno-results/records")).unwrap();
+        let record = only_child(&lab.path("dbdyno-results/records")).unwrap();
         let log = std::fs::read_to_string(record.join("logs/server.log")).unwrap();
         assert!(log.contains(words), "{log}");
     }

@@ -15,7 +15,7 @@ pub(crate) struct Lab {
 /// The folder of a lab's own files of the catalog.
 const CATALOG: &str = "catalog";
 /// Commands that start servers by the files of a catalog.
-const STARTING: [&str; 3] = ["plan", "run", "verify"];
+const STARTING: [&str; 4] = ["plan", "run", "up", "verify"];
 /// Configurations on which all others of their products are built, and their sizes of the log.
 const WITH_LOGS: [(&str, &str, &[&str]); 2] = [
     (
@@ -166,6 +166,30 @@ pub(crate) fn value(
         let key = [("variant", "value"), ("base", "base_value")].into_iter().find(|(k, _)| is(k));
         key.and_then(|(_, value)| row[value].as_f64())
     })
+}
+
+/// The same, which has to be there. None, with the reason printed, where the run says that a busy
+/// host cost it slices.
+#[track_caller]
+pub(crate) fn known(
+    comparison: &serde_json::Value,
+    workload: &str,
+    variant: &str,
+    metric: &str,
+) -> Option<f64> {
+    let found = value(comparison, workload, variant, metric);
+    let place = format!("{variant} {workload}: no {metric}");
+    if found.is_none() && is_lost(comparison, &place) { None } else { Some(found.expect(&place)) }
+}
+
+/// Whether a busy host cost a comparison slices, which is printed as the reason of a skip.
+pub(crate) fn is_lost(comparison: &serde_json::Value, what: &str) -> bool {
+    let warnings = comparison["warnings"].to_string();
+    let is_lost = is_told_of_lost(&warnings);
+    if is_lost {
+        println!("skipped: {what}: {warnings}");
+    }
+    is_lost
 }
 
 /// Whether a row has so many blocks, or fewer because a busy host cost it some, which is said.

@@ -1,7 +1,7 @@
 //! Runs that are judged on the way, and the seed that each run draws.
 
 use crate::{
-    lab::{Lab, is_told_of_lost, text},
+    lab::{Lab, is_lost, is_told_of_lost, text},
     running::{Running, send},
 };
 
@@ -36,7 +36,6 @@ fn a_run_whose_budget_is_spent_ends_after_the_fewest_blocks_that_decide() {
     let output = lab.run(&[&words[..], &["--budget", "1s"]].concat());
     let said = text(&output.stderr);
     assert!(output.status.success(), "{said}");
-    assert!(said.contains("after 4 blocks: "), "{said}");
     let why = "the run ended after 4 blocks: another one would take longer than the budget";
     assert!(said.contains(why), "{said}");
     let found = lab.comparison();
@@ -71,11 +70,14 @@ fn what_is_not_asked_for_is_not_awaited() {
     let output = lab.run(&[&words[..], &asked, &["--set", "blocks=16"]].concat());
     let said = text(&output.stderr);
     assert!(output.status.success(), "{said}");
-    assert!(said.contains("after 4 blocks: 1 of 1 test decided"), "{said}");
-    assert!(said.contains("the run ended after 4 blocks: no test is open"), "{said}");
     let table = text(&output.stdout);
     assert!(table.contains("100 % for instructions"), "{table}");
-    assert!(lab.succeed(&["list", "runs"]).contains("4 of at most 16 blocks"));
+    // Instructions of slices in which this host stood still do not count.
+    if !is_lost(&lab.comparison(), "a look that decides") {
+        assert!(said.contains("after 4 blocks: 1 of 1 test decided"), "{said}");
+        assert!(said.contains("the run ended after 4 blocks: no test is open"), "{said}");
+        assert!(lab.succeed(&["list", "runs"]).contains("4 of at most 16 blocks"));
+    }
     // Where nothing counts instructions, there is no value to decide on.
     let output = lab.run(&[&words[..], &asked, &["--counts", "none"]].concat());
     let said = text(&output.stderr);
@@ -101,7 +103,7 @@ fn a_run_that_is_continued_between_two_looks_is_judged_at_the_next_one() {
     let twin = EXPERIMENT.replace("\"wal\"", "\"twin\"");
     lab.write("ends.toml", &format!("{twin}[configs.twin]\nextends = \"rollback\"\n"));
     let words = ["run", "ends.toml", "--counts", "none", "--progress", "plain"];
-    let asked = ["--only", "point-query", "--decide", "time=1.1%", "--set", "looks=[4,8,9]"];
+    let asked = ["--only", "point-query", "--decide", "time=1.1%", "--set", "looks=[4,10,11]"];
     let words = [&words[..], &asked].concat();
     let mut running = Running::start(&lab, lab.command(&words));
     // Their folders are remembered, and looked for at the end.
@@ -110,16 +112,32 @@ fn a_run_that_is_continued_between_two_looks_is_judged_at_the_next_one() {
     send("-INT", &running.pid().to_string());
     let (code, said) = running.end();
     assert_eq!(code, Some(130), "{said}");
-    assert!(said.contains("after 4 blocks: "), "{said}");
+    let before = looks(&said);
     let resumed = lab.run(&[&words[..], &["--resume"]].concat());
-    let said = text(&resumed.stderr);
-    assert!(resumed.status.success(), "{said}");
-    let looks: Vec<&str> =
-        said.split("after ").skip(1).filter_map(|rest| rest.split(" blocks: ").next()).collect();
-    let mut looks: Vec<u32> = looks.iter().filter_map(|word| word.parse().ok()).collect();
-    // One at which all is decided is said twice.
-    looks.dedup();
-    assert_eq!(looks, [8], "{said}");
+    let later = text(&resumed.stderr);
+    assert!(resumed.status.success(), "{later}");
+    // A busy host costs blocks, and a look tells of those that are left.
+    let has_lost = is_disturbed(&lab.comparison()["warnings"].to_string());
+    let is_at = |found: &[u32], planned: u32| match found {
+        [one] => *one == planned || has_lost && (planned / 2..planned).contains(one),
+        _ => false,
+    };
+    assert!(is_at(&before, 4), "{before:?} {said}");
+    let after = looks(&later);
+    assert!(is_at(&after, 10), "{after:?} {later}");
+}
+
+/// The blocks at each look that a run tells of.
+fn looks(said: &str) -> Vec<u32> {
+    // How the run ended is told beside them.
+    let lines = said.lines().filter(|line| !line.contains("the run ended after "));
+    let rests = lines.filter_map(|line| line.split_once("after "));
+    rests.filter_map(|(_, rest)| rest.split(" blocks: ").next()?.parse().ok()).collect()
+}
+
+/// Whether warnings say that a busy host cost blocks, or so many that no rate is judged.
+fn is_disturbed(warnings: &str) -> bool {
+    is_told_of_lost(warnings) || warnings.contains("rates and times are not judged")
 }
 
 #[test]

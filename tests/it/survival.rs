@@ -2,7 +2,7 @@
 
 use crate::{
     injected::{amalgamation, compiled},
-    lab::{Lab, lengthen, only_child, processes_naming, segments_of, text},
+    lab::{Lab, is_told_of_lost, lengthen, only_child, processes_naming, segments_of, text},
     running::{Running, eventually, send},
 };
 use std::{
@@ -95,9 +95,13 @@ fn after_kill_9_nothing_lives_and_resume_ends_with_a_table() {
     let id = run_id(&lab);
     // Two subjects, four workloads: beyond the first block's ten slices it is in the second one.
     wait_for_slices(&lab, &mut child, 10);
-    let pids = probe::process_tree(&[child.id()]);
-    let servers = processes_naming(&id);
-    assert!(servers.len() >= 2 && servers.iter().all(|pid| pids.contains(pid)), "{servers:?}");
+    // A process that begins or ends between two looks is in one of them alone.
+    let (pids, servers) = eventually("all processes that name the run are its own", || {
+        assert!(child.try_wait().unwrap().is_none(), "{}", stderr(&lab));
+        let (servers, pids) = (processes_naming(&id), probe::process_tree(&[child.id()]));
+        let are_its_own = servers.len() >= 2 && servers.iter().all(|pid| pids.contains(pid));
+        are_its_own.then_some((pids, servers))
+    });
     assert!(pids.len() > servers.len() + 3, "dbdyno, its keeper and two drivers: {pids:?}");
     let lives = |pid: &&u32| std::fs::exists(format!("/proc/{pid}")).unwrap();
     child.kill().unwrap();
@@ -105,7 +109,7 @@ fn after_kill_9_nothing_lives_and_resume_ends_with_a_table() {
     let killed = Instant::now();
     eventually("every process ended", || pids.iter().find(lives).is_none().then_some(()));
     eventually("no segment is left", || segments_of(&pids).is_empty().then_some(()));
-    assert!(processes_naming(&id).is_empty());
+    eventually("later ones ended too", || processes_naming(&id).is_empty().then_some(()));
     println!("everything was gone {:?} after kill -9", killed.elapsed());
     assert!(resume(&lab).contains("point-query"));
     assert!(!stderr(&lab).contains("block 1: starting"), "block 1 was complete and must be kept");
@@ -193,8 +197,10 @@ fn after_kill_9_in_the_classic_design_complete_trials_are_kept() {
     assert!(complete.lines().count() >= 4, "{complete}");
     let table = resume(&lab);
     assert!(table.contains("postgres-18") && table.contains("insert"), "{table}");
-    assert!(table.contains("4 compared, 0 failed"), "{table}");
     let said = stderr(&lab);
+    let is_whole = table.contains("4 compared, 0 failed");
+    let has_lost = is_told_of_lost(&said) && table.contains(" compared, 0 failed");
+    assert!(is_whole || has_lost, "{table}\n{said}");
     assert!(said.contains("starting postgres-18"), "the broken trial is redone: {said}");
     assert!(!said.contains("starting postgres-11"), "the complete trial is kept: {said}");
     assert_eq!(slices_of(&lab, "postgres-11"), complete);
@@ -219,11 +225,15 @@ fn a_server_that_dies_in_mid_slice_fails_its_slices_and_gives_no_numbers() {
     wait_for_slices(&lab, &mut child, 3);
     let postmaster = postmaster(&id);
     let cpu_ns = || probe::task_cpu(&[postmaster]).iter().map(|task| task.cpu_ns).sum::<u64>();
-    eventually("Postgres 18 works", || {
-        assert!(child.try_wait().unwrap().is_none(), "it ended before: {}", stderr(&lab));
+    // Frozen it takes no CPU time, and on a busy host a little.
+    let works = || {
         let before = cpu_ns();
         std::thread::sleep(std::time::Duration::from_millis(50));
-        (cpu_ns() > before + 3_000_000).then_some(())
+        cpu_ns() > before + 200_000
+    };
+    eventually("Postgres 18 works", || {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before: {}", stderr(&lab));
+        (0..4).all(|_| works()).then_some(())
     });
     send("-9", &postmaster.to_string());
     let status = child.wait().unwrap();
@@ -256,7 +266,7 @@ fn a_server_that_dies_in_mid_slice_fails_its_slices_and_gives_no_numbers() {
         }
     }
     assert!(lab.succeed(&["compare"]).contains("failed"));
-    assert!(processes_naming(&id).is_empty());
+    eventually("nothing is left", || processes_naming(&id).is_empty().then_some(()));
 }
 
 #[test]

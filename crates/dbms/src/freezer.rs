@@ -148,9 +148,14 @@ mod tests {
         while freezer.processes().len() < 2 {
             std::thread::sleep(Duration::from_millis(1));
         }
-        let go = folder.path().join("go");
+        let (go, looked) = (folder.path().join("go"), freezer.clone());
         let ending = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(300));
+            // Not before somebody is being stopped, which may be later on a busy host.
+            let limit = Instant::now() + LIMIT;
+            let begins = || looked.processes().iter().any(|pid| is_stopped(*pid));
+            while !begins() && Instant::now() < limit {
+                std::thread::sleep(Duration::from_millis(5));
+            }
             fs_err::write(go, "").unwrap();
         });
         let frozen = freezer.freeze();

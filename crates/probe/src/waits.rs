@@ -360,6 +360,11 @@ mod tests {
             held.recv().unwrap_err();
         });
         let foreground = vec![u32::try_from(tid.recv().unwrap()).unwrap()];
+        // A busy host may not let it come to its sleep before it is looked at.
+        let stat = format!("/proc/self/task/{}/stat", foreground[0]);
+        while !fs_err::read_to_string(&stat).unwrap().contains(") S ") {
+            thread::sleep(PERIOD);
+        }
         let target = Target { foreground, ..Target::new(std::path::Path::new("/")) };
         let mut readings = Vec::new();
         while readings.is_empty() {

@@ -9,6 +9,7 @@ use std::{
     hint::black_box,
     sync::mpsc::{Receiver, Sender, channel},
     thread,
+    time::Duration,
 };
 
 /// Burns user instructions in proportion to `rounds`.
@@ -38,6 +39,11 @@ impl Worker {
             }
         });
         let task = done.recv().unwrap();
+        // A busy host lets it come to its rest later.
+        let stat = format!("/proc/self/task/{task}/stat");
+        while !std::fs::read_to_string(&stat).unwrap().contains(") S ") {
+            thread::sleep(Duration::from_millis(1));
+        }
         Self { task, orders, done }
     }
 
