@@ -35,6 +35,7 @@ fn unquoted(value: &str) -> &str {
 /// Words of SQLite's pragmas, which it reports by their places.
 const WORDS: &[(&str, &[&str])] = &[
     ("auto_vacuum", &["none", "full", "incremental"]),
+    ("secure_delete", &["off", "on", "fast"]),
     ("synchronous", &["off", "normal", "full", "extra"]),
     ("temp_store", &["default", "file", "memory"]),
 ];
@@ -60,17 +61,18 @@ pub(crate) fn is_rounded(setting: &str, asked: &str, reported: &str) -> bool {
     ROUNDED.contains(&setting) && numbers.is_some_and(is_near)
 }
 
-/// Settings that name files, and that servers report as a switch.
-const NAMES_OF_FILES: &[&str] = &["log_bin"];
+/// Settings that are on with any value but 0: names of files that servers report as a switch, and
+/// pages that SQLite reports with those of its cache.
+const SWITCHES: &[&str] = &["cache_spill", "log_bin"];
 /// Settings that are lists: servers report them whole, in an order of their own.
 const LISTS: &[&str] = &["log_output", "optimizer_switch", "sql_mode"];
 
-/// Whether a server reports what was asked for in another form: as a switch that a name has put on,
-/// or as a list that has all of it.
+/// Whether a server reports what was asked for in another form: as a switch that is on, or as a
+/// list that has all of it.
 pub(crate) fn is_other_form(setting: &str, asked: &str, reported: &str) -> bool {
     let asked = unquoted(asked);
-    if NAMES_OF_FILES.contains(&setting) {
-        return number(asked) != Some(0.0) && number(reported.trim()) == Some(1.0);
+    if SWITCHES.contains(&setting) {
+        return [asked, reported.trim()].iter().all(|text| number(text) != Some(0.0));
     }
     let has = |part: &str| {
         reported.split(',').any(|known| known.trim().eq_ignore_ascii_case(part.trim()))
@@ -175,6 +177,8 @@ mod tests {
         check("log_bin", "mysql-bin", "OFF", false);
         check("log_bin", "0", "ON", false);
         check("general_log", "mysql-bin", "ON", false);
+        check("cache_spill", "ON", "2000", true);
+        check("cache_spill", "100", "0", false);
         check("optimizer_switch", "'mrr=on, icp=off'", "a=on,icp=off,mrr=on", true);
         check("optimizer_switch", "mrr=on", "a=on,mrr=off", false);
         check("sql_mode", "", "STRICT_ALL_TABLES", false);
@@ -190,6 +194,7 @@ mod tests {
         check("synchronous", "extra", Some("3"));
         check("auto_vacuum", "full", Some("1"));
         check("temp_store", "'MEMORY'", Some("2"));
+        check("secure_delete", "fast", Some("2"));
         check("temp_store", "2", None);
         check("journal_mode", "MEMORY", None);
     }

@@ -353,6 +353,16 @@ impl Instance {
         Ok(self.driver.query(sql)?.into_iter().filter_map(pair).collect())
     }
 
+    /// The settings as far as the server tells them in the way in which configurations write them.
+    pub(crate) fn readback(&mut self) -> Result<Levels, Error> {
+        let mut found = self.pairs(self.product.readback_sql())?;
+        for (name, sql) in self.product.settings_by_name(&self.config) {
+            let told = self.driver.query(&sql)?.into_iter().flatten().flatten().next();
+            found.extend(told.map(|value| (name, value)));
+        }
+        Ok(found)
+    }
+
     /// Fails where a factor has not had its effect on this start. Configurations that are compared
     /// are read back too.
     fn check_factors(&mut self, run: &Run<'_>, subject: usize) -> Result<(), Error> {
@@ -363,7 +373,7 @@ impl Instance {
         let factors = &run.plan.experiment.factors;
         let compared = |factor: &Factor| factor.name == "config" && factor.levels.len() > 1;
         let settings = match factors.iter().any(compared) {
-            true => Some(self.pairs(self.product.readback_sql())?),
+            true => Some(self.readback()?),
             false => None,
         };
         let installed = run.installed[subject].as_ref();
