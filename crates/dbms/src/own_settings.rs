@@ -7,8 +7,8 @@ use model::subject::{Config, Transport};
 pub(crate) const PORT: &str = "port";
 
 /// Refuses a configuration that would lead a server out of the folders of its run, or let others
-/// enter it: where its data and sockets lie and whom it listens to is dbdyno's to say. A port may
-/// be named where the transport is TCP.
+/// enter it: where its data, sockets and log lie and whom it listens to is dbdyno's to say. A port
+/// may be named where the transport is TCP.
 pub fn check_settings(server: &str, config: &Config) -> Result<()> {
     let own = find(server)?.own_settings();
     for setting in &config.settings {
@@ -83,6 +83,8 @@ mod tests {
             ("mariadb", "loose_disable-skip-networking"),
             ("mysql", "mysqlx"),
             ("mysql", "admin-address"),
+            ("mysql", "log_error"),
+            ("mariadb", "log-err"),
             ("mysql", "bind_addr"),
             ("mysql", "loose_bind_address"),
             ("mysql", "skip-net"),
@@ -107,6 +109,7 @@ mod tests {
         assert_eq!(check("mysql", Transport::Socket, "innodb_flush_method"), Ok(()));
         assert_eq!(check("mysql", Transport::Socket, "skip_name_resolve"), Ok(()));
         assert_eq!(check("mysql", Transport::Socket, "skip_log_bin"), Ok(()));
+        assert_eq!(check("mysql", Transport::Socket, "log_error_verbosity"), Ok(()));
         assert_eq!(check("postgres", Transport::Tcp, "port"), Ok(()));
         let said = check("postgres", Transport::Socket, "port").unwrap_err();
         assert!(said.ends_with("or add `transport = \"tcp\"`"), "{said}");

@@ -36,9 +36,10 @@ const INNODB_SHARED_FILES: &[&str] = &[DATABASE, "ibdata1"];
 /// Where MyRocks keeps everything: the name of the forks of MySQL, and that of MariaDB.
 const ROCKSDB_FILES: &[&str] = &[".rocksdb", "#rocksdb"];
 
-/// Where data lie, and who can enter.
+/// Where data lie, who can enter, and where the log is, which alone tells of some failures.
 const OWN_SETTINGS: &[&str] = &[
     "datadir",
+    "log_error",
     "innodb_data_home_dir",
     "innodb_log_group_home_dir",
     "innodb_undo_directory",
