@@ -1,10 +1,15 @@
 //! Settings that no configuration may have, because each start has values of its own for them.
 
 use crate::{Error, Result, find};
-use model::subject::{Config, Transport};
+use model::subject::{Config, Setting, Transport};
 
 /// The setting that names a port, in every product that has one.
-pub(crate) const PORT: &str = "port";
+const PORT: &str = "port";
+
+/// Whether a setting names the port of a server.
+pub fn names_port(setting: &Setting) -> bool {
+    setting.name.eq_ignore_ascii_case(PORT)
+}
 
 /// Refuses a configuration that would lead a server out of the folders of its run, or let others
 /// enter it: where its data, sockets and log lie and whom it listens to is dbdyno's to say. A port
@@ -61,7 +66,6 @@ fn meant<'a>(name: &'a str, own: &[&str]) -> &'a str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::subject::Setting;
 
     fn check(server: &str, transport: Transport, setting: &str) -> std::result::Result<(), String> {
         let config = Config {

@@ -102,8 +102,9 @@ impl Waiting {
     ) -> Result<Self, Error> {
         let about = &run.plan.subjects[subject];
         let (mut build, mut config) = (about.build.clone(), about.config.clone());
-        // What the wrapper needs is not the server's.
+        // What the wrapper needs is not the server's, and a port is the subject's own.
         build.memory = None;
+        config.settings.retain(|setting| !dbms::names_port(setting));
         let product = dbms::find(&build.server)?;
         let label = format!("{}.{}", data::folder_name(run, subject), name.replace(' ', "-"));
         let settings = product.settings_under_emulation(&config);
