@@ -7,6 +7,7 @@ use crate::{
     installed::Program,
     known,
     package::{CRATE, Moves, Package, Release},
+    version::setting_value,
 };
 use model::{
     drive::{Endpoint, Target},
@@ -148,7 +149,9 @@ impl Dbms for Sqlite {
         let mut target = self.target(Endpoint::File(data.join(FILE)));
         target.library.clone_from(&build.basedir);
         let pragma = |(name, value): (&str, &str)| format!("PRAGMA {name}={value}");
-        let settings = config.settings.iter().map(|s| (s.name.as_str(), s.value.as_str()));
+        let version = build.basedir.as_deref().and_then(library_version).unwrap_or_default();
+        let settings = config.settings.iter();
+        let settings = settings.map(|s| (s.name.as_str(), setting_value(s, &version)));
         let mut settings: Vec<(&str, &str)> = settings.collect();
         settings.sort_by_key(|(name, _)| !FIRST.contains(&name.to_ascii_lowercase().as_str()));
         let settings = settings.into_iter().map(pragma);
@@ -197,7 +200,10 @@ mod tests {
     fn a_write_ahead_log_does_not_keep_a_file_from_its_pages() {
         let settings = ["cache_size=-2", "journal_mode=WAL", "page_size=8192", "auto_vacuum=FULL"]
             .map(|text| text.split_once('=').unwrap())
-            .map(|(name, value)| Setting::of(name, value));
+            .map(|(name, value)| Setting {
+                before: vec![("3.40".to_owned(), "0".to_owned())],
+                ..Setting::of(name, value)
+            });
         let session = vec!["PRAGMA optimize".to_owned()];
         let config = Config { settings: settings.into(), session, ..Config::default() };
         let folder = tempfile::tempdir().unwrap();

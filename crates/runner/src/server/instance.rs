@@ -354,6 +354,11 @@ impl Instance {
         Ok(self.driver.query(sql)?.into_iter().filter_map(pair).collect())
     }
 
+    /// The version by which settings have their values: an embedded engine tells its own.
+    pub(crate) fn version_of_settings(&self) -> &str {
+        if self.is_embedded() { &self.server_version } else { &self.version }
+    }
+
     /// The settings as far as the server tells them in the way in which configurations write them.
     pub(crate) fn readback(&mut self) -> Result<Levels, Error> {
         let mut found = self.pairs(self.product.readback_sql())?;
@@ -388,7 +393,7 @@ impl Instance {
             target: &self.target,
             encryption: self.encryption.as_ref(),
             program: installed.map_or(&run.options.exe, |installed| &installed.binary),
-            version: &self.version,
+            version: self.version_of_settings(),
             settings: settings.as_ref(),
         };
         Ok(dbms::factor::check(&up)?)

@@ -8,7 +8,8 @@ use model::subject::Subject;
 /// The settings whose value is another one. What a server does not report is not compared.
 pub(super) fn check(instance: &mut Instance, subject: &Subject) -> Result<Vec<Discrepancy>, Error> {
     let reported = instance.readback()?;
-    let texts = factor::differing(&subject.config.settings, &instance.version, &reported);
+    let version = instance.version_of_settings();
+    let texts = factor::differing(&subject.config.settings, version, &reported);
     let found = texts.into_iter();
     Ok(found.map(|text| Discrepancy { check: None, text, documented: None }).collect())
 }
