@@ -287,11 +287,11 @@ impl Dbms for Member {
         unknown_setting(log)
     }
 
-    // MySQL, and MariaDB.
+    // MySQL, MariaDB, and later versions of that.
     fn lacks_async_io(&self, log: &str) -> bool {
-        ["io_setup() failed with EAGAIN", "Linux Native AIO disabled"]
-            .iter()
-            .any(|line| log.contains(line))
+        let lines =
+            ["io_setup() failed with EAGAIN", "Linux Native AIO disabled", "native AIO failed"];
+        lines.iter().any(|line| log.contains(line))
     }
 }
 
