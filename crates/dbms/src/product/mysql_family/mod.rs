@@ -327,7 +327,7 @@ fn render(setup: &Setup<'_>) -> Rendered {
     for setting in &launch.config.settings {
         let loose = if setting.optional { "loose_" } else { "" };
         let value = setting_value(setting, &launch.installed.version);
-        set(&format!("{loose}{}", setting.name), &written(value));
+        set(&format!("{loose}{}", setting.name), &written(switched(&setting.name, value)));
     }
     // Last, so that nothing before can change them.
     match setup.port {
@@ -362,6 +362,15 @@ fn unknown_setting(log: &str) -> Option<String> {
 
 fn plain(name: &str) -> String {
     name.to_lowercase().replace('-', "_")
+}
+
+/// A value of a setting whose name begins with what these servers take off it: `0` alone turns that
+/// around, and `skip_log_bin = off` would be no binary log.
+fn switched<'a>(name: &str, value: &'a str) -> &'a str {
+    let name = plain(name);
+    let name = name.trim_start_matches("loose_");
+    let turns = ["skip_", "disable_", "enable_"].iter().any(|word| name.starts_with(word));
+    if turns && same_value(value, "off") { "0" } else { value }
 }
 
 /// Names that the log calls unknown, as they were written.
