@@ -131,7 +131,7 @@ fn listen_at(config: &mut Config, port: u16) {
     if config.transport == Transport::Socket {
         config.transport = Transport::Tcp;
     }
-    config.settings.retain(|setting| !setting.name.eq_ignore_ascii_case("port"));
+    config.settings.retain(|setting| !dbms::names_port(setting));
     config
         .settings
         .push(Setting { reason: "`--port`".to_owned(), ..Setting::of("port", port.to_string()) });

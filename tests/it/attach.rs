@@ -240,6 +240,9 @@ fn mysql_names_the_grant_that_is_missing() {
     lab.write("away.toml", &format!("{EXPERIMENT}product = \"postgres\"\n{attach}"));
     let mistaken = "greets as `mysql`, and `product` says `postgres`: leave `product` out";
     refused(&lab, &run(&lab).output().unwrap(), &[mistaken]);
+    away.execute(&["GRANT ALL ON *.* TO bench@'127.0.0.1'", "SET GLOBAL read_only = 1"]);
+    let lab = lab_at(&away, GOOD);
+    refused(&lab, &run(&lab).output().unwrap(), &["the server is read-only, as a replica is"]);
     assert_eq!(away.databases(), None);
 }
 

@@ -83,6 +83,8 @@ mod tests {
         let mariadb = "[Warning] InnoDB: Linux Native AIO disabled.";
         check("mysql", mysql, (65_536, 64_000), true);
         check("mariadb", mariadb, (1_000, 0), true);
+        let later = "InnoDB: native AIO failed: falling back to innodb_use_native_aio=OFF";
+        check("mariadb", later, (1_000, 0), true);
         check("mariadb", mariadb, (65_536, 2_661), false);
         check("mysql", "InnoDB: Using Linux native AIO", (1_000, 0), false);
         check("postgres", mysql, (1_000, 0), false);

@@ -288,6 +288,9 @@ mod tests {
         // How often an unused log is synced does not matter.
         let unsynced = [&on[..1], &[("sync_binlog", "0")]].concat();
         assert_eq!(found((&plain, on), (&plain, &unsynced)), ["binary log: sync_binlog"]);
+        // One character set that two versions call by two names.
+        let names = ["utf8", "utf8mb3"].map(|name| [("character_set_server", name)]);
+        assert!(found((&plain, &names[0]), (&plain, &names[1])).is_empty());
         // What a configuration asks for is the question.
         let asks = subject("mysql", &[("skip-log-bin", "1")], &["SET NAMES latin1"]);
         assert_eq!(found((&plain, on), (&asks, off)), [isolation]);

@@ -76,7 +76,7 @@ pub use keeper::{Keeper, keep};
 pub use launch::{NotReady, initialise, start};
 pub use neighbors::{Announcement, Concurrency, Neighbor, announce, neighbors, shared_folder};
 pub use no_extension::NoExtension;
-pub use own_settings::check_settings;
+pub use own_settings::{check_settings, names_port};
 pub use package::{Moves, Package, Release};
 pub use place::{Places, RunPlace, ignored_cache_home};
 pub use resolve::{Resolved, Source, check_source, resolve};

@@ -1,14 +1,19 @@
 //! Settings that no configuration may have, because each start has values of its own for them.
 
 use crate::{Error, Result, find};
-use model::subject::{Config, Transport};
+use model::subject::{Config, Setting, Transport};
 
 /// The setting that names a port, in every product that has one.
-pub(crate) const PORT: &str = "port";
+const PORT: &str = "port";
+
+/// Whether a setting names the port of a server.
+pub fn names_port(setting: &Setting) -> bool {
+    setting.name.eq_ignore_ascii_case(PORT)
+}
 
 /// Refuses a configuration that would lead a server out of the folders of its run, or let others
-/// enter it: where its data and sockets lie and whom it listens to is dbdyno's to say. A port may
-/// be named where the transport is TCP.
+/// enter it: where its data, sockets and log lie and whom it listens to is dbdyno's to say. A port
+/// may be named where the transport is TCP.
 pub fn check_settings(server: &str, config: &Config) -> Result<()> {
     let own = find(server)?.own_settings();
     for setting in &config.settings {
@@ -61,7 +66,6 @@ fn meant<'a>(name: &'a str, own: &[&str]) -> &'a str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::subject::Setting;
 
     fn check(server: &str, transport: Transport, setting: &str) -> std::result::Result<(), String> {
         let config = Config {
@@ -83,6 +87,8 @@ mod tests {
             ("mariadb", "loose_disable-skip-networking"),
             ("mysql", "mysqlx"),
             ("mysql", "admin-address"),
+            ("mysql", "log_error"),
+            ("mariadb", "log-err"),
             ("mysql", "bind_addr"),
             ("mysql", "loose_bind_address"),
             ("mysql", "skip-net"),
@@ -107,6 +113,7 @@ mod tests {
         assert_eq!(check("mysql", Transport::Socket, "innodb_flush_method"), Ok(()));
         assert_eq!(check("mysql", Transport::Socket, "skip_name_resolve"), Ok(()));
         assert_eq!(check("mysql", Transport::Socket, "skip_log_bin"), Ok(()));
+        assert_eq!(check("mysql", Transport::Socket, "log_error_verbosity"), Ok(()));
         assert_eq!(check("postgres", Transport::Tcp, "port"), Ok(()));
         let said = check("postgres", Transport::Socket, "port").unwrap_err();
         assert!(said.ends_with("or add `transport = \"tcp\"`"), "{said}");

@@ -2,7 +2,7 @@
 
 use crate::{
     Error, Installed, Result, RunPlace, certificate::Certificate, folder, keeper::Spawn,
-    own_settings::PORT,
+    own_settings::names_port,
 };
 use model::{
     drive::Tls,
@@ -148,7 +148,7 @@ impl<'a> Setup<'a> {
 
 /// The port on 127.0.0.1 that a configuration names, or any that is free.
 fn free_port(config: &Config) -> Result<u16> {
-    let named = config.settings.iter().find(|setting| setting.name.eq_ignore_ascii_case(PORT));
+    let named = config.settings.iter().find(|setting| names_port(setting));
     let wanted: u16 = match named {
         None => 0,
         Some(setting) => {

@@ -2,15 +2,26 @@
 
 use model::size;
 
-/// Whether two ways of writing mean one value: `1G` and `1073741824`, `off` and `0`.
+/// Whether two ways of writing mean one value: `1G` and `1073741824`, `off` and `0`, `60min` and
+/// `1h`.
 pub(crate) fn same_value(asked: &str, reported: &str) -> bool {
     let (plain, reported) = (unquoted(asked), reported.trim());
-    match (number(plain), number(reported)) {
-        (Some(asked), Some(reported)) if is_close(asked, reported) => true,
-        _ => {
-            let is_text = |text: &str| text.eq_ignore_ascii_case(reported);
-            is_text(plain) || is_text(asked.trim()) || is_in_own_unit(plain, reported)
-        }
+    let both = |read: fn(&str) -> Option<f64>| read(plain).zip(read(reported));
+    let is_one = |(asked, reported): (f64, f64)| is_close(asked, reported);
+    if both(number).is_some_and(is_one) || both(time_ms).is_some_and(is_one) {
+        return true;
+    }
+    let is_text = |text: &str| renamed(text) == renamed(reported);
+    is_text(plain) || is_text(asked.trim()) || is_in_own_unit(plain, reported)
+}
+
+/// A text in small letters. What was the character set `utf8`, and its collations, is `utf8mb3` to
+/// MySQL 8.0 and MariaDB 10.6, whatever a configuration calls it.
+fn renamed(text: &str) -> String {
+    let plain = text.to_ascii_lowercase();
+    match plain.strip_prefix("utf8") {
+        Some(rest) if rest.is_empty() || rest.starts_with('_') => format!("utf8mb3{rest}"),
+        _ => plain,
     }
 }
 
@@ -24,6 +35,7 @@ fn unquoted(value: &str) -> &str {
 /// Words of SQLite's pragmas, which it reports by their places.
 const WORDS: &[(&str, &[&str])] = &[
     ("auto_vacuum", &["none", "full", "incremental"]),
+    ("secure_delete", &["off", "on", "fast"]),
     ("synchronous", &["off", "normal", "full", "extra"]),
     ("temp_store", &["default", "file", "memory"]),
 ];
@@ -49,6 +61,25 @@ pub(crate) fn is_rounded(setting: &str, asked: &str, reported: &str) -> bool {
     ROUNDED.contains(&setting) && numbers.is_some_and(is_near)
 }
 
+/// Settings that are on with any value but 0: names of files that servers report as a switch, and
+/// pages that SQLite reports with those of its cache.
+const SWITCHES: &[&str] = &["cache_spill", "log_bin"];
+/// Settings that are lists: servers report them whole, in an order of their own.
+const LISTS: &[&str] = &["log_output", "optimizer_switch", "sql_mode"];
+
+/// Whether a server reports what was asked for in another form: as a switch that is on, or as a
+/// list that has all of it.
+pub(crate) fn is_other_form(setting: &str, asked: &str, reported: &str) -> bool {
+    let asked = unquoted(asked);
+    if SWITCHES.contains(&setting) {
+        return [asked, reported.trim()].iter().all(|text| number(text) != Some(0.0));
+    }
+    let has = |part: &str| {
+        reported.split(',').any(|known| known.trim().eq_ignore_ascii_case(part.trim()))
+    };
+    LISTS.contains(&setting) && asked.split(',').all(has)
+}
+
 fn is_close(one: f64, other: f64) -> bool {
     (one - other).abs() <= 1e-9 * one.abs()
 }
@@ -67,10 +98,11 @@ fn is_in_own_unit(asked: &str, reported: &str) -> bool {
     size.is_some_and(|bytes| is(SIZES, bytes)) || time_ms(reported).is_some_and(|ms| is(TIMES, ms))
 }
 
-/// A time such as `5min`, milliseconds.
+/// A time such as `5min`, milliseconds. One without a unit is none.
 fn time_ms(text: &str) -> Option<f64> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {
+        "us" => 0.001,
         "ms" => 1.0,
         "s" => 1000.0,
         "min" => 60_000.0,
@@ -100,7 +132,7 @@ fn number(text: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_rounded, number_of_word, same_value};
+    use super::{is_other_form, is_rounded, number_of_word, same_value};
 
     #[test]
     fn ways_of_writing_one_value_are_the_same() {
@@ -122,11 +154,35 @@ mod tests {
         check("300", "5min", true);
         check("131072", "2GB", false);
         check("300", "6min", false);
+        check("60min", "1h", true);
+        check("'1500 ms'", "1500ms", true);
+        check("0.5", "500us", true);
+        check("60s", "1h", false);
+        check("utf8", "utf8mb3", true);
+        check("UTF8_general_ci", "utf8mb3_general_ci", true);
+        check("utf8", "utf8mb4", false);
         check("131072", "1073741824", false);
         check("1G", "134217728", false);
         check("on", "OFF", false);
         check("minimal", "replica", false);
         check("'minimal'", "replica", false);
+    }
+
+    #[test]
+    fn what_is_reported_in_another_form_is_what_was_asked_for() {
+        let check = |setting: &str, asked: &str, reported: &str, expected: bool| {
+            assert_eq!(is_other_form(setting, asked, reported), expected, "{asked} {reported}");
+        };
+        check("log_bin", "mysql-bin", "ON", true);
+        check("log_bin", "mysql-bin", "OFF", false);
+        check("log_bin", "0", "ON", false);
+        check("general_log", "mysql-bin", "ON", false);
+        check("cache_spill", "ON", "2000", true);
+        check("cache_spill", "100", "0", false);
+        check("optimizer_switch", "'mrr=on, icp=off'", "a=on,icp=off,mrr=on", true);
+        check("optimizer_switch", "mrr=on", "a=on,mrr=off", false);
+        check("sql_mode", "", "STRICT_ALL_TABLES", false);
+        check("tmpdir", "a,b", "b,a", false);
     }
 
     #[test]
@@ -138,6 +194,7 @@ mod tests {
         check("synchronous", "extra", Some("3"));
         check("auto_vacuum", "full", Some("1"));
         check("temp_store", "'MEMORY'", Some("2"));
+        check("secure_delete", "fast", Some("2"));
         check("temp_store", "2", None);
         check("journal_mode", "MEMORY", None);
     }

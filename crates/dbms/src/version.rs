@@ -30,9 +30,10 @@ pub(crate) fn numbers(version: &str) -> Vec<u32> {
     plain(version).split('.').map(|number| number.parse().unwrap_or(0)).collect()
 }
 
-/// The value of a setting on a server of this version.
+/// The value of a setting on a server of this version; an engine without one is bundled, and new.
 pub(crate) fn setting_value<'a>(setting: &'a Setting, version: &str) -> &'a str {
-    let older = |(first, _): &&(String, String)| numbers(version) < numbers(first);
+    let is_bundled = version.is_empty();
+    let older = |(first, _): &&(String, String)| !is_bundled && numbers(version) < numbers(first);
     setting.before.iter().find(older).map_or(&setting.value, |(_, value)| value)
 }
 
@@ -54,6 +55,7 @@ mod tests {
         check("10.5.23", "old");
         check("10.11", "new");
         check("11.8.6", "new");
+        check("", "new");
     }
 
     #[test]

@@ -24,6 +24,9 @@ pub struct Own {
     /// A statement by which a session may be idle as long as a load or a phase takes: servers may
     /// be set up to close those that are idle for a minute.
     pub(super) stays: &'static str,
+    /// A statement that gives a row where the server is to take no writes, as a replica: users with
+    /// all privileges could write nevertheless, and its primary would not have that.
+    pub read_only: &'static str,
     /// A statement that gives the privileges of whoever asks.
     pub rights: &'static str,
     lacks: fn(&Rows, &str) -> Option<String>,
@@ -41,6 +44,7 @@ const OWN: &[Own] = &[
         programs: &["mysqld", "mariadbd", "mysqld-debug"],
         // The longest that they know, a year.
         stays: "SET SESSION wait_timeout = 31536000",
+        read_only: "SHOW GLOBAL VARIABLES WHERE Variable_name = 'read_only' AND Value <> 'OFF'",
         rights: "SHOW GRANTS",
         lacks: lacks_grants,
         exists: "SELECT 1 FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = '{}'",
@@ -57,6 +61,7 @@ const OWN: &[Own] = &[
         // There is no such limit before 14.
         stays: "SELECT set_config(name, '0', false) FROM pg_settings \
                 WHERE name = 'idle_session_timeout' AND setting <> '0'",
+        read_only: "SELECT 1 WHERE pg_is_in_recovery()",
         rights: "SELECT quote_ident(rolname), rolcreatedb OR rolsuper FROM pg_roles \
                  WHERE rolname = current_user",
         lacks: lacks_createdb,

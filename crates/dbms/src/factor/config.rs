@@ -3,7 +3,7 @@
 use super::{Factor, Up};
 use crate::{
     Places,
-    value::{is_rounded, number_of_word, same_value},
+    value::{is_other_form, is_rounded, number_of_word, same_value},
     version::setting_value,
 };
 use model::{
@@ -55,6 +55,7 @@ pub fn differing(settings: &[Setting], version: &str, reported: &Levels) -> Vec<
         if same_value(asked, value)
             || number.is_some_and(|number| same_value(&number, value))
             || is_rounded(&plain, asked, value)
+            || is_other_form(&plain, asked, value)
         {
             return None;
         }

@@ -13,6 +13,10 @@ use std::{
     process::{Command, Stdio},
 };
 
+/// Open files of a server, at most: in containers millions may be permitted, and MySQL 5 fills a
+/// table with an entry for each, gigabytes of memory.
+const FILES_MAX: libc::rlim_t = 1 << 20;
+
 /// Where a process runs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Site<'a> {
@@ -69,6 +73,7 @@ pub(super) fn spawn(spawn: &Spawn, site: Site<'_>) -> io::Result<u32> {
                 check(libc::setgid(user.gid) == 0)?;
                 check(libc::setuid(user.uid) == 0)?;
             }
+            limit_files(FILES_MAX)?;
             let no_core = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
             check(libc::setrlimit(libc::RLIMIT_CORE, &raw const no_core) == 0)?;
             // After the change of user, which clears it.
@@ -82,6 +87,20 @@ pub(super) fn spawn(spawn: &Spawn, site: Site<'_>) -> io::Result<u32> {
     })
 }
 
+/// Lowers the limit of open files of the calling process where it is higher. Makes system calls
+/// only.
+fn limit_files(most: libc::rlim_t) -> io::Result<()> {
+    let mut files = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the kernel writes to and reads from a place of this type, which outlives the calls.
+    let done = unsafe {
+        let read = libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut files) == 0;
+        let is_higher = read && files.rlim_cur > most;
+        files.rlim_cur = files.rlim_cur.min(most);
+        read && (!is_higher || libc::setrlimit(libc::RLIMIT_NOFILE, &raw const files) == 0)
+    };
+    if done { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Whether a process may be put into this group: a child tries, because moving the keeper would be
 /// for good.
 pub(super) fn can_join(group: &Path) -> bool {
@@ -90,4 +109,23 @@ pub(super) fn can_join(group: &Path) -> bool {
     let descriptor = file.file().as_raw_fd();
     // SAFETY: the descriptor is open and the byte is static.
     child_succeeds(|| unsafe { libc::write(descriptor, c"0".as_ptr().cast(), 1) } == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_may_open_so_many_files_and_no_more_than_before() {
+        let limit = |most: libc::rlim_t| -> libc::rlim_t {
+            let mut command = Command::new("sh");
+            command.args(["-c", "ulimit -Sn"]);
+            // SAFETY: it makes system calls only.
+            unsafe { command.pre_exec(move || limit_files(most)) };
+            let said = command.output().unwrap().stdout;
+            String::from_utf8(said).unwrap().trim().parse().unwrap_or(libc::RLIM_INFINITY)
+        };
+        let before = limit(libc::RLIM_INFINITY);
+        assert_eq!([limit(100), limit(before)], [100, before]);
+    }
 }

@@ -331,6 +331,10 @@ fn quoted(path: &Path) -> String {
 /// Whether this build knows a setting. Its own description leaves out some, which are then asked
 /// for one by one.
 fn knows(setup: &Setup<'_>, known: &mut Option<BTreeSet<String>>, name: &str) -> Result<bool> {
+    // One of an extension is taken before the library is loaded that knows it.
+    if name.contains('.') {
+        return Ok(true);
+    }
     let installed: &Installed = setup.launch.installed;
     let user = setup.launch.place.user();
     let command = |more: &[&str]| {
@@ -357,11 +361,24 @@ fn knows(setup: &Setup<'_>, known: &mut Option<BTreeSet<String>>, name: &str) ->
 /// the user wrote them.
 fn written(value: &str) -> Cow<'_, str> {
     let is_quoted = value.len() > 1 && value.starts_with('\'') && value.ends_with('\'');
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-+".contains(c);
-    match is_quoted || !value.is_empty() && value.chars().all(is_plain) {
+    match is_quoted || is_word(value) || is_number(value) {
         true => value.into(),
         false => format!("'{}'", value.replace('\\', "\\\\").replace('\'', "''")).into(),
     }
+}
+
+fn is_word(value: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+    value.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && value.chars().all(is_part)
+}
+
+/// A whole number, perhaps with a unit, or a decimal without one: `1.5GB` would be two words.
+fn is_number(value: &str) -> bool {
+    let unsigned = value.strip_prefix(['-', '+']).unwrap_or(value);
+    let rest = unsigned.trim_start_matches(|c: char| c.is_ascii_digit());
+    let decimals = rest.strip_prefix('.');
+    let is_decimal = decimals.is_some_and(|text| text.chars().all(|c| c.is_ascii_digit()));
+    rest.len() < unsigned.len() && (is_decimal || rest.chars().all(|c| c.is_ascii_alphabetic()))
 }
 
 #[cfg(test)]
@@ -374,6 +391,12 @@ mod tests {
         check("128MB", "128MB");
         check("-1", "-1");
         check("on", "on");
+        check("0.9", "0.9");
+        check("no-such_file.c", "no-such_file.c");
+        check("1.5GB", "'1.5GB'");
+        check("1e-3", "'1e-3'");
+        check("2024-01", "'2024-01'");
+        check("GMT+5", "'GMT+5'");
         check("8 MB", "'8 MB'");
         check("%m [%p] ", "'%m [%p] '");
         check("\"$user\", public", "'\"$user\", public'");

@@ -7,6 +7,7 @@ use crate::{
     installed::Program,
     known,
     package::{CRATE, Moves, Package, Release},
+    version::setting_value,
 };
 use model::{
     drive::{Endpoint, Target},
@@ -30,6 +31,10 @@ const LIBRARY: &str = "lib/libsqlite3.so";
 const VERSION: &str = "sqlite3_version";
 /// Longest version, bytes.
 const VERSION_MAX: usize = 32;
+
+/// Pragmas that say how the file is laid out: `journal_mode = WAL` writes its first page, after
+/// which they change nothing.
+const FIRST: [&str; 2] = ["auto_vacuum", "page_size"];
 
 /// Pragmas that change what a statement costs and that no table function tells.
 const TOLD_ALONE: [&str; 4] =
@@ -144,8 +149,13 @@ impl Dbms for Sqlite {
         let mut target = self.target(Endpoint::File(data.join(FILE)));
         target.library.clone_from(&build.basedir);
         let pragma = |(name, value): (&str, &str)| format!("PRAGMA {name}={value}");
-        let settings = config.settings.iter().map(|s| (s.name.as_str(), s.value.as_str()));
-        target.initial_sql = settings.map(pragma).chain(config.session.iter().cloned()).collect();
+        let version = build.basedir.as_deref().and_then(library_version).unwrap_or_default();
+        let settings = config.settings.iter();
+        let settings = settings.map(|s| (s.name.as_str(), setting_value(s, &version)));
+        let mut settings: Vec<(&str, &str)> = settings.collect();
+        settings.sort_by_key(|(name, _)| !FIRST.contains(&name.to_ascii_lowercase().as_str()));
+        let settings = settings.into_iter().map(pragma);
+        target.initial_sql = settings.chain(config.session.iter().cloned()).collect();
         Ok(target)
     }
 }
@@ -184,6 +194,26 @@ fn wal_pages(index: &[u8]) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::subject::Setting;
+
+    #[test]
+    fn a_write_ahead_log_does_not_keep_a_file_from_its_pages() {
+        let settings = ["cache_size=-2", "journal_mode=WAL", "page_size=8192", "auto_vacuum=FULL"]
+            .map(|text| text.split_once('=').unwrap())
+            .map(|(name, value)| Setting {
+                before: vec![("3.40".to_owned(), "0".to_owned())],
+                ..Setting::of(name, value)
+            });
+        let session = vec!["PRAGMA optimize".to_owned()];
+        let config = Config { settings: settings.into(), session, ..Config::default() };
+        let folder = tempfile::tempdir().unwrap();
+        let target = Sqlite.embedded_target(&Build::default(), &config, folder.path()).unwrap();
+        let database = rusqlite::Connection::open(folder.path().join(FILE)).unwrap();
+        database.execute_batch(&target.initial_sql.join("; ")).unwrap();
+        let told = |sql: &str| database.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!((told("PRAGMA page_size"), told("PRAGMA auto_vacuum")), (8192, 1));
+        assert_eq!(target.initial_sql.last(), config.session.first());
+    }
 
     #[test]
     fn pages_in_a_log_are_owed_until_a_checkpoint_copies_them() {

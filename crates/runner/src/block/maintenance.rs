@@ -2,6 +2,7 @@
 
 use crate::{
     Error,
+    host::capacity::TABLES_AT_ONCE,
     run::Run,
     server::{Instance, Patience, tables, unexpected},
     trial::Trial,
@@ -12,9 +13,6 @@ use model::{
     plan::{PhaseKind, Settle},
 };
 use std::time::{Duration, Instant};
-
-/// Tables that are maintained at the same time, at most, each by a connection of its own.
-const TABLES_AT_ONCE: usize = 32;
 
 /// What stands for a table in statements that are executed for each.
 const OF_TABLES: &str = "{table}";

@@ -10,7 +10,7 @@ use crate::{
     Error,
     clock::wall_us,
     databases,
-    host::files,
+    host::{capacity, files},
     ledger::Activity,
     run::Run,
     server::{Instance, Patience, attached, data, initialise, unexpected},
@@ -69,6 +69,7 @@ pub(crate) fn prepare(run: &mut Run<'_>, load: u32, subjects: &[usize]) -> Resul
         run.step(&what.replace("{}", &about.label));
         files::remove_folder(&folder)?;
         let settings = tried(run, subject, load).map_err(|error| error.of_subject(&about.label))?;
+        capacity::check_started(plan, about, &settings)?;
         let installed = run.installed[subject].as_ref();
         let version = installed.map_or(String::new(), |installed| installed.version.clone());
         started.push(Started { subject: about, version, settings });

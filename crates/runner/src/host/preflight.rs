@@ -6,8 +6,9 @@ use dbms::Places;
 use model::{
     experiment::Design,
     plan::{Phase, PhaseKind, Plan},
+    subject::Subject,
 };
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 use store::Results;
 
 /// Refuses what cannot end well, on any host or on this one, where data folders take so many bytes.
@@ -19,13 +20,32 @@ pub(crate) fn check(plan: &Plan, places: &Places, disk_bytes: u64) -> Result<(),
     }
 }
 
-/// Refuses what no host executes: settings that are not the user's to make, more connections than a
-/// server holds.
+/// Refuses what no host executes: settings that are not the user's to make, one port for several
+/// servers, more connections than a server holds.
 pub fn check_plan(plan: &Plan, places: &Places) -> Result<(), Error> {
     for subject in &plan.subjects {
         dbms::check_settings(&subject.build.server, &subject.config)?;
     }
+    if plan.experiment.up(plan.subjects.len()) > 1 {
+        check_ports(&plan.subjects).map_err(Error::Preflight)?;
+    }
     capacity::check_capacity(plan, places)
+}
+
+/// Refuses servers that are up together and listen on one port.
+fn check_ports(subjects: &[Subject]) -> Result<(), String> {
+    let mut taken: BTreeMap<&str, &str> = BTreeMap::new();
+    for Subject { label, config, .. } in subjects {
+        let named = config.settings.iter().find(|setting| dbms::names_port(setting));
+        let Some(port) = named.map(|setting| setting.value.trim()) else { continue };
+        if let Some(other) = taken.insert(port, label) {
+            return Err(format!(
+                "`{other}` and `{label}` are up together and both listen on port `{port}`: leave \
+                 `port` out, so that each start has one of its own"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// What this host cannot do for the plan: perf demanded but not permitted, too little disk for so
@@ -135,7 +155,23 @@ fn enough_disk(needed: u64, free: u64, folder: &str) -> Result<(), Error> {
 mod tests {
     use super::*;
     use crate::testing::phase;
-    use model::workload::{Arrival, Spacing};
+    use model::{
+        subject::{Build, Config, Setting},
+        workload::{Arrival, Spacing},
+    };
+
+    #[test]
+    fn servers_that_are_up_together_have_a_port_each() {
+        let subject = |label: &str, port: &str| Subject {
+            label: label.to_owned(),
+            build: Build::of("mysql", ""),
+            config: Config { settings: vec![Setting::of("Port", port)], ..Config::default() },
+            levels: Default::default(),
+        };
+        assert_eq!(check_ports(&[subject("a", "3307"), subject("b", "3308")]), Ok(()));
+        let said = check_ports(&[subject("a", "3307"), subject("b", " 3307")]).unwrap_err();
+        assert!(said.starts_with("`a` and `b` are up together and both listen on port `3307`"));
+    }
 
     #[test]
     fn slices_without_time_for_an_operation_of_each_connection_are_named() {

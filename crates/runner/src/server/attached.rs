@@ -208,8 +208,12 @@ pub(crate) fn make(run: &Run<'_>, subject: usize, attach: &Attach) -> Result<(),
         about.build.server,
         round_trip.round()
     ));
-    let rights = driver.query(own.rights)?;
     let refused = |reason: String| Error::Preflight(format!("`{place}`: {reason}"));
+    if !driver.query(own.read_only)?.is_empty() {
+        let reason = "the server is read-only, as a replica is: name one that takes writes";
+        return Err(refused(reason.to_owned()));
+    }
+    let rights = driver.query(own.rights)?;
     if let Some(lacks) = own.lacks(&rights, &name) {
         return Err(refused(lacks));
     }

@@ -102,8 +102,9 @@ impl Waiting {
     ) -> Result<Self, Error> {
         let about = &run.plan.subjects[subject];
         let (mut build, mut config) = (about.build.clone(), about.config.clone());
-        // What the wrapper needs is not the server's.
+        // What the wrapper needs is not the server's, and a port is the subject's own.
         build.memory = None;
+        config.settings.retain(|setting| !dbms::names_port(setting));
         let product = dbms::find(&build.server)?;
         let label = format!("{}.{}", data::folder_name(run, subject), name.replace(' ', "-"));
         let settings = product.settings_under_emulation(&config);
@@ -353,6 +354,21 @@ impl Instance {
         Ok(self.driver.query(sql)?.into_iter().filter_map(pair).collect())
     }
 
+    /// The version by which settings have their values: an embedded engine tells its own.
+    pub(crate) fn version_of_settings(&self) -> &str {
+        if self.is_embedded() { &self.server_version } else { &self.version }
+    }
+
+    /// The settings as far as the server tells them in the way in which configurations write them.
+    pub(crate) fn readback(&mut self) -> Result<Levels, Error> {
+        let mut found = self.pairs(self.product.readback_sql())?;
+        for (name, sql) in self.product.settings_by_name(&self.config) {
+            let told = self.driver.query(&sql)?.into_iter().flatten().flatten().next();
+            found.extend(told.map(|value| (name, value)));
+        }
+        Ok(found)
+    }
+
     /// Fails where a factor has not had its effect on this start. Configurations that are compared
     /// are read back too.
     fn check_factors(&mut self, run: &Run<'_>, subject: usize) -> Result<(), Error> {
@@ -363,7 +379,7 @@ impl Instance {
         let factors = &run.plan.experiment.factors;
         let compared = |factor: &Factor| factor.name == "config" && factor.levels.len() > 1;
         let settings = match factors.iter().any(compared) {
-            true => Some(self.pairs(self.product.readback_sql())?),
+            true => Some(self.readback()?),
             false => None,
         };
         let installed = run.installed[subject].as_ref();
@@ -377,7 +393,7 @@ impl Instance {
             target: &self.target,
             encryption: self.encryption.as_ref(),
             program: installed.map_or(&run.options.exe, |installed| &installed.binary),
-            version: &self.version,
+            version: self.version_of_settings(),
             settings: settings.as_ref(),
         };
         Ok(dbms::factor::check(&up)?)

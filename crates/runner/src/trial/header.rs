@@ -34,6 +34,10 @@ pub(crate) fn header(
     }));
     let provenance = provenance(run, subject, instance)?;
     let rendered = instance.server.as_ref().map(Server::rendered);
+    let ignored_settings = match rendered {
+        Some(rendered) => rendered.ignored.clone(),
+        None => untold(about, &settings),
+    };
     let installed = run.build(subject);
     Ok(TrialHeader {
         format: model::record::RECORD_FORMAT,
@@ -47,7 +51,7 @@ pub(crate) fn header(
         binary_sha256: installed.map(|i| i.binary_sha256.clone()).unwrap_or_default(),
         configuration: rendered.map(|r| r.text.clone()).unwrap_or_default(),
         settings,
-        ignored_settings: rendered.map(|r| r.ignored.clone()).unwrap_or_default(),
+        ignored_settings,
         seed,
         foreground: instance.foreground.how.clone(),
         provenance,
@@ -71,17 +75,25 @@ fn provenance(run: &Run<'_>, subject: usize, instance: &mut Instance) -> Result<
     })
 }
 
+/// Optional settings that an embedded engine does not know, and so ignores.
+fn untold(about: &Subject, settings: &Levels) -> Vec<String> {
+    let asked = about.config.settings.iter().filter(|setting| setting.optional);
+    let asked = asked.map(|setting| setting.name.clone());
+    asked.filter(|name| !settings.contains_key(name)).collect()
+}
+
 /// The settings as the server reports them, by name. Fails where an embedded engine does not know
-/// one that the configuration has.
+/// one that the configuration has, unless it is optional.
 pub(crate) fn settings(instance: &mut Instance, about: &Subject) -> Result<Levels, Error> {
     let product = instance.product;
     let mut settings = instance.pairs(product.settings_sql())?;
     for (name, sql) in product.settings_by_name(&about.config) {
         let told = instance.driver.query(&sql)?.into_iter().flatten().flatten().next();
-        let configured = about.config.settings.iter().any(|setting| setting.name == name);
+        let mut asked = about.config.settings.iter();
+        let is_needed = asked.any(|setting| setting.name == name && !setting.optional);
         match told {
             Some(value) => drop(settings.insert(name, value)),
-            None if configured => return Err(unknown_setting(about, &name)),
+            None if is_needed => return Err(unknown_setting(about, &name)),
             None => {}
         }
     }
@@ -115,8 +127,8 @@ fn holds_password(value: &str) -> bool {
 /// An embedded engine ignores what it does not know, which would compare equal subjects.
 fn unknown_setting(subject: &Subject, name: &str) -> Error {
     Error::Preflight(format!(
-        "`{}` sets `{name}`, which {} does not know or does not report: check the spelling, or \
-         leave it out",
+        "`{}` sets `{name}`, which {} does not know or does not report: check the spelling, leave \
+         it out, or mark it `optional = true`",
         subject.label, subject.build.server
     ))
 }
@@ -126,8 +138,19 @@ mod tests {
     use super::*;
     use model::{
         attach::Attach,
-        subject::{Build, Config},
+        subject::{Build, Config, Setting},
     };
+
+    #[test]
+    fn an_optional_setting_that_an_engine_does_not_tell_was_ignored() {
+        let optional = |name: &str| Setting { optional: true, ..Setting::of(name, "1") };
+        let settings = vec![optional("cache_size"), optional("cach_size"), Setting::of("x", "1")];
+        let config = Config { settings, ..Config::default() };
+        let (label, build) = ("mine".to_owned(), Build::of("sqlite", ""));
+        let about = Subject { label, build, config, levels: Levels::new() };
+        let told = Levels::from([("cache_size".to_owned(), "1".to_owned())]);
+        assert_eq!(untold(&about, &told), ["cach_size"]);
+    }
 
     #[test]
     fn passwords_of_a_server_of_somebody_else_are_not_recorded() {

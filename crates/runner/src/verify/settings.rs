@@ -7,8 +7,9 @@ use model::subject::Subject;
 
 /// The settings whose value is another one. What a server does not report is not compared.
 pub(super) fn check(instance: &mut Instance, subject: &Subject) -> Result<Vec<Discrepancy>, Error> {
-    let reported = instance.pairs(instance.product.readback_sql())?;
-    let texts = factor::differing(&subject.config.settings, &instance.version, &reported);
+    let reported = instance.readback()?;
+    let version = instance.version_of_settings();
+    let texts = factor::differing(&subject.config.settings, version, &reported);
     let found = texts.into_iter();
     Ok(found.map(|text| Discrepancy { check: None, text, documented: None }).collect())
 }

@@ -36,9 +36,10 @@ const INNODB_SHARED_FILES: &[&str] = &[DATABASE, "ibdata1"];
 /// Where MyRocks keeps everything: the name of the forks of MySQL, and that of MariaDB.
 const ROCKSDB_FILES: &[&str] = &[".rocksdb", "#rocksdb"];
 
-/// Where data lie, and who can enter.
+/// Where data lie, who can enter, and where the log is, which alone tells of some failures.
 const OWN_SETTINGS: &[&str] = &[
     "datadir",
+    "log_error",
     "innodb_data_home_dir",
     "innodb_log_group_home_dir",
     "innodb_undo_directory",
@@ -286,11 +287,11 @@ impl Dbms for Member {
         unknown_setting(log)
     }
 
-    // MySQL, and MariaDB.
+    // MySQL, MariaDB, and later versions of that.
     fn lacks_async_io(&self, log: &str) -> bool {
-        ["io_setup() failed with EAGAIN", "Linux Native AIO disabled"]
-            .iter()
-            .any(|line| log.contains(line))
+        let lines =
+            ["io_setup() failed with EAGAIN", "Linux Native AIO disabled", "native AIO failed"];
+        lines.iter().any(|line| log.contains(line))
     }
 }
 
@@ -326,7 +327,7 @@ fn render(setup: &Setup<'_>) -> Rendered {
     for setting in &launch.config.settings {
         let loose = if setting.optional { "loose_" } else { "" };
         let value = setting_value(setting, &launch.installed.version);
-        set(&format!("{loose}{}", setting.name), &written(value));
+        set(&format!("{loose}{}", setting.name), &written(switched(&setting.name, value)));
     }
     // Last, so that nothing before can change them.
     match setup.port {
@@ -361,6 +362,15 @@ fn unknown_setting(log: &str) -> Option<String> {
 
 fn plain(name: &str) -> String {
     name.to_lowercase().replace('-', "_")
+}
+
+/// A value of a setting whose name begins with what these servers take off it: `0` alone turns that
+/// around, and `skip_log_bin = off` would be no binary log.
+fn switched<'a>(name: &str, value: &'a str) -> &'a str {
+    let name = plain(name);
+    let name = name.trim_start_matches("loose_");
+    let turns = ["skip_", "disable_", "enable_"].iter().any(|word| name.starts_with(word));
+    if turns && same_value(value, "off") { "0" } else { value }
 }
 
 /// Names that the log calls unknown, as they were written.

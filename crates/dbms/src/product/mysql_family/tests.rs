@@ -19,6 +19,19 @@ fn values_are_quoted_where_an_option_file_would_cut_them() {
 }
 
 #[test]
+fn what_turns_a_setting_around_is_switched_off_in_any_way() {
+    let check = |name: &str, value: &str, expected: &str| {
+        assert_eq!(switched(name, value), expected, "{name} {value}");
+    };
+    check("skip_log_bin", "off", "0");
+    check("skip-log-bin", "false", "0");
+    check("loose_disable_log_bin", "'OFF'", "0");
+    check("skip_log_bin", "1", "1");
+    check("skip_log_bin", "on", "on");
+    check("log_bin", "off", "off");
+}
+
+#[test]
 fn tables_share_a_file_where_that_is_asked_for_in_any_way() {
     let check = |name: &str, value: &str, version: &str, expected: &'static [&'static str]| {
         let config = Config { settings: vec![Setting::of(name, value)], ..Config::default() };

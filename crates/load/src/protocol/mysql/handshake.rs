@@ -105,7 +105,7 @@ impl<'a> Login<'a> {
         let offered = greeting.auth_plugin().map(AuthPlugin::into_owned);
         // A plugin that this client does not know is answered with the native one: the server then
         // names the plugin of the account, if it is another.
-        let known = offered.filter(|plugin| plugin.init().is_ok());
+        let known = offered.filter(|plugin| begin(plugin).is_ok());
         let plugin = known.unwrap_or(AuthPlugin::MysqlNativePassword);
         let procedure = begin(&plugin)?;
         let local = packets.channel.is_local();
@@ -157,7 +157,9 @@ impl<'a> Login<'a> {
             let packet = packets.read().map_err(Failure::and_lost)?;
             let answer = match packet.split_first() {
                 Some((0x00, _)) => return Ok(()),
-                Some((0xfe, rest)) if !rest.is_empty() => self.switch(&packet)?,
+                // An account from before 4.1, whose plugin has no name yet.
+                Some((0xfe, [])) => return begin(&AuthPlugin::MysqlOldPassword).map(drop),
+                Some((0xfe, _)) => self.switch(&packet)?,
                 Some((0x01, challenge)) => self.answer(challenge)?,
                 _ => return Err(Failure::lost("the server sent an unknown answer to the login")),
             };
@@ -197,12 +199,15 @@ impl<'a> Login<'a> {
     }
 }
 
+/// The first step of a plugin that is known here. Whoever asks for the answer of the oldest one
+/// learns the password from it, and the library has `parsec` by name only.
 fn begin(plugin: &AuthPlugin<'_>) -> Result<AuthProc, Failure> {
-    plugin.init().map_err(|_| {
+    let is_known = !matches!(plugin, AuthPlugin::MysqlOldPassword | AuthPlugin::Parsec);
+    plugin.init().ok().filter(|_| is_known).ok_or_else(|| {
         let name = String::from_utf8_lossy(plugin.as_bytes()).into_owned();
         Failure::lost(format!(
-            "the server asks for the login plugin `{name}`, which is not known here; \
-             give the user `caching_sha2_password` or `mysql_native_password`"
+            "the server asks for the login plugin `{name}`, which is not known here; give the \
+             user `caching_sha2_password`, `mysql_native_password` or MariaDB's `ed25519`"
         ))
     })
 }

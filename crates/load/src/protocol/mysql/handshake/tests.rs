@@ -153,6 +153,20 @@ fn the_server_may_ask_for_another_plugin() {
     assert!(error.message().contains("login plugin `auth_gssapi_client`"), "{error}");
 }
 
+#[test]
+fn a_plugin_that_tells_the_password_or_is_not_built_in_is_refused_by_its_name() {
+    let check = |switch: &[u8], name: &str| {
+        let greeting = greeting("5.5.62", ALL, 0, "mysql_native_password");
+        let (entered, answers) = enter_scripted("secret", vec![greeting, switch.to_vec()]);
+        let error = entered.err().unwrap();
+        assert!(error.message().contains(&format!("login plugin `{name}`")), "{error}");
+        assert_eq!(answers.len(), 1, "the password is not proved");
+    };
+    check(b"\xfe", "mysql_old_password");
+    check(b"\xfemysql_old_password\0ABCDEFGH\0", "mysql_old_password");
+    check(b"\xfeparsec\0ABCDEFGHIJKLMNOPQRSTABCDEFGHIJKL", "parsec");
+}
+
 /// The vector of MariaDB's own test of its plugin: the password `foobar` and 32 times `A`.
 const SIGNED: [u8; 64] = [
     232, 61, 201, 63, 67, 63, 51, 53, 86, 73, 238, 35, 170, 117, 146, 214, 26, 17, 35, 9, 8, 132,
