@@ -242,8 +242,8 @@ fn choose(compared: &mut [(Session, Comparison)], wanted: &Wanted) -> anyhow::Re
             comparison.phases.retain(|phase| tests.contains(&phase.phase));
         }
         if !wanted.variants.is_empty() {
+            // `subjects` stays whole: a run of one variant alone is shown without its name.
             let is_wanted = |name: &str| variants.iter().any(|known| known == name);
-            comparison.subjects.retain(|subject| is_wanted(subject));
             for phase in &mut comparison.phases {
                 phase.cells.retain(|cell| is_wanted(&cell.subject));
             }
@@ -365,6 +365,7 @@ pub(crate) fn largest(page: &HistoryPage) -> Option<&Step> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use analysis::{Cell, PhaseResult};
 
     #[test]
     fn a_folder_without_a_series_is_told_with_the_next_step() {
@@ -389,6 +390,23 @@ mod tests {
         assert_eq!(left_out, ["series `a` is left out: no test fits"]);
         let none = [of("a", Err("no test fits")), of("b", Err("damaged"))];
         assert_eq!(sound(none.into_iter()).unwrap_err().to_string(), "no test fits");
+    }
+
+    #[test]
+    fn the_chosen_variant_of_several_keeps_its_name() {
+        let metric = analysis::metric("ops_per_second").unwrap();
+        let cell = |subject: &str| Cell { value: Some(1.0), ..Cell::empty(subject, metric) };
+        let cells = vec![cell("old"), cell("new")];
+        let phase = PhaseResult { phase: "scan".to_owned(), cells, ..PhaseResult::default() };
+        let subjects = vec!["old".to_owned(), "new".to_owned()];
+        let comparison = Comparison { subjects, phases: vec![phase], ..Comparison::default() };
+        let mut compared = vec![(Session::default(), comparison)];
+        let wanted = Wanted { variants: vec!["new".to_owned()], ..Wanted::default() };
+        choose(&mut compared, &wanted).unwrap();
+        let found = analysis::history::history("nightly", compared, &[metric], Quantity::Value);
+        let variants = found.trends.iter().map(|trend| trend.variant.as_str());
+        // By its name its builds are found, and the command that measures it again.
+        assert_eq!(variants.collect::<Vec<_>>(), ["new"]);
     }
 
     #[test]
