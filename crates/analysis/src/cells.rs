@@ -228,9 +228,9 @@ impl<'a> Cells<'a> {
         self.blocks.iter().map(of).collect()
     }
 
-    /// The run of each block of all cells, in the order of [`Self::by_block`].
-    pub(crate) fn runs_of_blocks(&self) -> impl Iterator<Item = &'a str> {
-        self.blocks.iter().map(|(run, _)| *run)
+    /// The blocks of all cells, each with its run, in the order of [`Self::by_block`].
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = (&'a str, u32)> {
+        self.blocks.iter().copied()
     }
 
     /// Every factor's level in a cell.
