@@ -141,7 +141,8 @@ fn means(inputs: &Inputs<'_>, base: &str, variants: &[&str], document: &mut Docu
     for subject in variants {
         let mean = |phases: &[&PhaseResult]| {
             let standings = basis.standings(phases, subject, lead);
-            colored(mean_cell(phases, subject, lead), &standings)
+            let mean = mean_cell(phases, subject, lead);
+            colored(mean.unwrap_or(TableCell::Missing), &standings)
         };
         let means = parts.iter().map(|(_, phases)| mean(phases));
         table.rows.push(Row::named(*subject, means));
@@ -169,8 +170,20 @@ pub(super) fn colored(mean: TableCell, standings: &[Standing]) -> TableCell {
     }
 }
 
-fn mean_cell(phases: &[&PhaseResult], subject: &str, lead: &Metric) -> TableCell {
-    TableCell::mean(&ratios(phases, subject, lead.name), phases.len()).unwrap_or(TableCell::Missing)
+/// The geometric mean of a variant's ratios in some phases; none without any. It is not judged
+/// where one of them is not. If some are missing, it says how many it has.
+pub(crate) fn mean_cell(
+    phases: &[&PhaseResult],
+    subject: &str,
+    metric: &Metric,
+) -> Option<TableCell> {
+    let mut cells = phases.iter().filter_map(|phase| phase.cell(subject, metric.name));
+    match TableCell::mean(&ratios(phases, subject, metric.name), phases.len())? {
+        TableCell::Ratio(ratio) if cells.any(|cell| cell.verdict == Verdict::Invalid) => {
+            Some(TableCell::judged(ratio, Verdict::Invalid))
+        }
+        mean => Some(mean),
+    }
 }
 
 /// The interval of a group's mean.
@@ -262,7 +275,7 @@ fn spread(
     let (low, high) = bounds(&ratios(phases, subject, lead.name));
     vec![
         TableCell::Text(name.to_owned()),
-        mean_cell(phases, subject, lead),
+        mean_cell(phases, subject, lead).unwrap_or(TableCell::Missing),
         interval_cell(comparison, phases, subject),
         end(low),
         end(high),

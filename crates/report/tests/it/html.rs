@@ -1,7 +1,7 @@
 //! The HTML report: what is in it, what is not, and how large it is.
 
-use crate::lab::{LARGEST, TWO, comparison, data, page, report};
-use analysis::{Comparison, Reason};
+use crate::lab::{LARGEST, TWO, comparison, data, page, report, section};
+use analysis::{Comparison, Reason, Verdict};
 use model::mark::{Mark, Miss, Why};
 use report::{Colours, Details, Report, View, render};
 
@@ -46,6 +46,17 @@ fn a_row_can_be_linked_and_shows_the_base_then_coloured_ratios() {
     );
     // One block has no span to draw.
     assert!(!row.contains("--l:"), "{row}");
+}
+
+#[test]
+fn a_mean_over_a_test_that_is_not_judged_has_no_color_of_a_change() {
+    let mut comparison = comparison(&TWO, 4, None);
+    let cells = comparison.phases[0].cells.iter_mut().filter(|cell| cell.base.is_some());
+    cells.for_each(|cell| cell.verdict = Verdict::Invalid);
+    let page = page(comparison);
+    let answer = section(&page, "answer");
+    let all = answer.split_once("<th scope=\"row\">all tests</th>").unwrap().1;
+    assert!(all.starts_with("<td class=\"num\">0.62 !</td>"), "{all}");
 }
 
 #[test]
