@@ -310,6 +310,24 @@ fn means_over_cells_say_which_are_missing_and_keep_their_marks() {
 }
 
 #[test]
+fn a_mean_over_cells_of_which_nothing_is_decided_has_no_color_of_a_change() {
+    let shown = |first: Verdict, others: Verdict| {
+        let mut comparison = comparison(&[("a", 1.0), ("b", 1.6)], 4, None);
+        for (index, phase) in comparison.phases.iter_mut().enumerate() {
+            let own = phase.cells.iter_mut().filter(|cell| cell.base.is_some());
+            own.for_each(|cell| cell.verdict = if index == 0 { first } else { others });
+        }
+        let keys = |keys: &str| vec![keys.to_owned()];
+        let grid = report::grid::Grid::of(&comparison, &keys("variant"), &keys("suite-wide"));
+        grid.values[0][1][0].verdict
+    };
+    let (open, worse) = (Verdict::Inconclusive, Verdict::Regression);
+    assert_eq!(shown(open, open), Some(open));
+    assert_eq!(shown(open, worse), None);
+    assert_eq!(shown(Verdict::Invalid, worse), Some(Verdict::Invalid));
+}
+
+#[test]
 fn the_account_of_the_run_itself_stands_above_what_slices_tell() {
     let accounting = Some(analysis::Accounting { whole: 10.0, other: 4.0, ..Default::default() });
     let details = |ledger: &[(&str, f64)]| Details {
