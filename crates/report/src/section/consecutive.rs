@@ -7,7 +7,7 @@ use crate::{
     inputs::Inputs,
     words::{self, Basis, Standing},
 };
-use analysis::{Comparison, PhaseResult, Verdict, mean_of_tests};
+use analysis::{Comparison, PhaseResult, Verdict};
 use model::metric::{Better, Metric};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -107,9 +107,7 @@ fn table(steps: &Comparison, trials: &[Trial]) -> Table {
     let row = |subject: &String| {
         let base = base_of(steps, subject, lead)?;
         let all = &parts[0].1;
-        let ratios = all.iter().filter_map(|p| p.cell(subject, lead.name)?.ratio);
-        let mean = mean_of_tests(&ratios.collect::<Vec<_>>());
-        let mean = mean.map_or(TableCell::Missing, |mean| TableCell::Ratio(mean.ratio));
+        let mean = answer::mean_cell(all, subject, lead).unwrap_or(TableCell::Missing);
         let mean = answer::colored(mean, &basis.standings(all, subject, lead));
         let names = [base, subject].map(|name| TableCell::Text(name.to_owned()));
         let cells = parts.iter().map(|(_, phases)| {
