@@ -95,7 +95,7 @@ pub(crate) fn compare(
 }
 
 /// Takes into account what the bank knows of the differences between runs of one build on hosts of
-/// one class; nothing where the hosts are of two.
+/// the base's class. Where the other run's is another one, a warning says in what.
 fn widened(
     results: &Results,
     comparison: &mut Comparison,
