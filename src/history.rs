@@ -439,6 +439,7 @@ mod tests {
             variant: String::new(),
             metric: analysis::metric("ops_per_second").unwrap(),
             quantity: Quantity::Value,
+            bases: BTreeMap::new(),
             points: Vec::new(),
             found: Default::default(),
         };
