@@ -197,11 +197,13 @@ fn session(run: &Run<'_>) -> anyhow::Result<Session> {
 
 /// What of a host changes its values, and which one it is.
 pub(crate) fn host(environment: &Environment) -> String {
-    let Environment { cpu, cpus, kernel, virtualization, dbdyno, .. } = environment;
+    let Environment { cpu, cpus, kernel, virtualization, perf, dbdyno, .. } = environment;
     let host: String = environment.host.chars().take(6).collect();
     let guest = if virtualization.is_empty() { "" } else { ", virtual" };
     let cpus = counted(*cpus, "CPU");
-    format!("{cpus} {cpu}{guest}, Linux {kernel}, host {host}, dbdyno {dbdyno}")
+    // Instructions are counted otherwise where perf permits less.
+    let counters = if perf.is_empty() { String::new() } else { format!(", counters {perf}") };
+    format!("{cpus} {cpu}{guest}, Linux {kernel}{counters}, host {host}, dbdyno {dbdyno}")
 }
 
 /// What a build is: its version and its binary.
@@ -413,6 +415,13 @@ mod tests {
     fn a_host_of_one_processor_has_one() {
         let found = host(&Environment { cpus: 1, cpu: "Xeon".to_owned(), ..Default::default() });
         assert!(found.starts_with("1 CPU Xeon, Linux "), "{found}");
+    }
+
+    #[test]
+    fn other_counters_are_a_change_of_the_host() {
+        let of = |perf: &str| host(&Environment { perf: perf.to_owned(), ..Default::default() });
+        assert!(of("none").contains(", counters none, host "), "{}", of("none"));
+        assert_ne!(of("none"), of("full"));
     }
 
     #[test]
