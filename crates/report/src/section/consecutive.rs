@@ -47,7 +47,7 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
     let [worse, better] = words::worse_and_better(steps.lead());
     let rule = match Basis::of(steps) {
         Basis::Verdicts => "by their verdicts",
-        Basis::Ratios if is_disturbed(steps) => "by their ratios: the host was disturbed",
+        Basis::Ratios if is_disturbed(steps) => "of which none is judged: the host was disturbed",
         Basis::Ratios => "by their ratios, as nothing is repeated",
     };
     document.paragraph(format!(
@@ -131,9 +131,10 @@ fn several_vary(steps: &Comparison) -> bool {
     levels.values().filter(|levels| levels.len() > 1).count() > 1
 }
 
+/// Whether ratios are not judged. What failed has none.
 fn is_disturbed(steps: &Comparison) -> bool {
     let mut cells = steps.phases.iter().flat_map(|phase| &phase.cells);
-    cells.any(|cell| cell.verdict == Verdict::Invalid)
+    cells.any(|cell| cell.verdict == Verdict::Invalid && cell.ratio.is_some())
 }
 
 fn base_of<'a>(steps: &'a Comparison, subject: &str, lead: &Metric) -> Option<&'a str> {
