@@ -177,13 +177,18 @@ pub(crate) fn mean_cell(
     subject: &str,
     metric: &Metric,
 ) -> Option<TableCell> {
+    let mean = TableCell::mean(&ratios(phases, subject, metric.name), phases.len())?;
     let mut cells = phases.iter().filter_map(|phase| phase.cell(subject, metric.name));
-    match TableCell::mean(&ratios(phases, subject, metric.name), phases.len())? {
-        TableCell::Ratio(ratio) if cells.any(|cell| cell.verdict == Verdict::Invalid) => {
-            Some(TableCell::judged(ratio, Verdict::Invalid))
+    // What failed has no ratio, and is in no mean.
+    let is_unjudged = cells.any(|cell| cell.verdict == Verdict::Invalid && cell.ratio.is_some());
+    Some(match mean {
+        mean if !is_unjudged => mean,
+        TableCell::Ratio(ratio) => TableCell::judged(ratio, Verdict::Invalid),
+        partial => {
+            let sign = words::symbol(Verdict::Invalid);
+            TableCell::Text(format!("{} {sign}", layout::text(&partial)))
         }
-        mean => Some(mean),
-    }
+    })
 }
 
 /// The interval of a group's mean.

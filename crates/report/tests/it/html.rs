@@ -50,13 +50,17 @@ fn a_row_can_be_linked_and_shows_the_base_then_coloured_ratios() {
 
 #[test]
 fn a_mean_over_a_test_that_is_not_judged_has_no_color_of_a_change() {
-    let mut comparison = comparison(&TWO, 4, None);
-    let cells = comparison.phases[0].cells.iter_mut().filter(|cell| cell.base.is_some());
-    cells.for_each(|cell| cell.verdict = Verdict::Invalid);
-    let page = page(comparison);
-    let answer = section(&page, "answer");
-    let all = answer.split_once("<th scope=\"row\">all tests</th>").unwrap().1;
-    assert!(all.starts_with("<td class=\"num\">0.62 !</td>"), "{all}");
+    let check = |broken: Option<(&str, u32)>, expected: &str| {
+        let mut comparison = comparison(&TWO, 4, broken);
+        let cells = comparison.phases[0].cells.iter_mut().filter(|cell| cell.base.is_some());
+        cells.for_each(|cell| cell.verdict = Verdict::Invalid);
+        let page = page(comparison);
+        let answer = section(&page, "answer");
+        let all = answer.split_once("<th scope=\"row\">all tests</th>").unwrap().1;
+        assert!(all.starts_with(&format!("<td class=\"num\">{expected}</td>")), "{all}");
+    };
+    check(None, "0.62 !");
+    check(Some((TWO[1].0, 1)), "0.62 (3/4) !");
 }
 
 #[test]
