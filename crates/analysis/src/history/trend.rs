@@ -139,8 +139,9 @@ impl Trend {
         history.sessions.get(before.session)
     }
 
-    /// What else changed from one session to another, by their places: the host, the build, and
-    /// what was noted since, also of runs between them that have no value. One phrase each.
+    /// What else changed from one session to another, by their places: the host, the build, that of
+    /// the base of a ratio, and what was noted since, also of runs between them that have no value.
+    /// One phrase each.
     pub fn changes(&self, [before, after]: [usize; 2], history: &History) -> Vec<String> {
         let since = history.sessions.get(before..=after).unwrap_or_default();
         let [one, later @ ..] = since else { return Vec::new() };
