@@ -431,10 +431,14 @@ fn compare(
     let names: Vec<&str> = runs.iter().copied().map(run_of).collect();
     let plan = results.plan_of(names.first().copied().unwrap_or_default())?;
     let slices = || runs.iter().copied().flatten();
+    let mut trials = Vec::new();
+    for run in &names {
+        trials.extend(results.trials(run)?);
+    }
     let (design, said) = match runs {
         [own] => (design_of(results, run_of(own), &plan)?, None),
-        several => {
-            let design = pooled::design(results, several, &plan)?;
+        _ => {
+            let design = pooled::design(&plan, &trials);
             let said = pooled::sentence(&plan, &names, &design);
             (design, Some(said))
         }
@@ -465,10 +469,6 @@ fn compare(
             )
         });
         comparison.warnings.push(other.unwrap_or_else(|| ALONE.to_owned()));
-    }
-    let mut trials = Vec::new();
-    for run in &names {
-        trials.extend(results.trials(run)?);
     }
     if names.len() > 1 {
         pooled::without_names(&mut trials);

@@ -130,6 +130,9 @@ impl Judged<'_> {
         let cell = self.cell;
         let why = match (cell.verdict, &cell.reason) {
             (_, Some(reason)) => report::reason(reason),
+            (Verdict::Unreplicated, _) if cell.blocks == 0 => {
+                "no block is shared with the base".to_owned()
+            }
             (Verdict::Unreplicated, _) => "one block, nothing repeated".to_owned(),
             (Verdict::Unassessed, _) if cell.margin.is_some() => {
                 "a value of zero leaves no ratios of blocks to judge".to_owned()
@@ -237,11 +240,12 @@ mod tests {
         cell.verdict = Verdict::Unassessed;
         let zero = "a value of zero leaves no ratios of blocks to judge";
         assert_eq!(judged(&phase, &cell).undecided(), format!("{start}: {zero}"));
-        cell.verdict = Verdict::Unreplicated;
-        assert_eq!(
-            judged(&phase, &cell).undecided(),
-            format!("{start}: one block, nothing repeated")
-        );
+        let check = |blocks: u32, why: &str| {
+            let cell = Cell { verdict: Verdict::Unreplicated, blocks, ..cell.clone() };
+            assert_eq!(judged(&phase, &cell).undecided(), format!("{start}: {why}"));
+        };
+        check(1, "one block, nothing repeated");
+        check(0, "no block is shared with the base");
     }
 
     #[test]

@@ -197,11 +197,13 @@ fn session(run: &Run<'_>) -> anyhow::Result<Session> {
 
 /// What of a host changes its values, and which one it is.
 pub(crate) fn host(environment: &Environment) -> String {
-    let Environment { cpu, cpus, kernel, virtualization, dbdyno, .. } = environment;
+    let Environment { cpu, cpus, kernel, virtualization, perf, dbdyno, .. } = environment;
     let host: String = environment.host.chars().take(6).collect();
     let guest = if virtualization.is_empty() { "" } else { ", virtual" };
     let cpus = counted(*cpus, "CPU");
-    format!("{cpus} {cpu}{guest}, Linux {kernel}, host {host}, dbdyno {dbdyno}")
+    // Instructions are counted otherwise where perf permits less.
+    let counters = if perf.is_empty() { String::new() } else { format!(", counters {perf}") };
+    format!("{cpus} {cpu}{guest}, Linux {kernel}{counters}, host {host}, dbdyno {dbdyno}")
 }
 
 /// What a build is: its version and its binary.
@@ -242,8 +244,8 @@ fn choose(compared: &mut [(Session, Comparison)], wanted: &Wanted) -> anyhow::Re
             comparison.phases.retain(|phase| tests.contains(&phase.phase));
         }
         if !wanted.variants.is_empty() {
+            // `subjects` stays whole: a run of one variant alone is shown without its name.
             let is_wanted = |name: &str| variants.iter().any(|known| known == name);
-            comparison.subjects.retain(|subject| is_wanted(subject));
             for phase in &mut comparison.phases {
                 phase.cells.retain(|cell| is_wanted(&cell.subject));
             }
@@ -365,6 +367,7 @@ pub(crate) fn largest(page: &HistoryPage) -> Option<&Step> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use analysis::{Cell, PhaseResult};
 
     #[test]
     fn a_folder_without_a_series_is_told_with_the_next_step() {
@@ -392,9 +395,33 @@ mod tests {
     }
 
     #[test]
+    fn the_chosen_variant_of_several_keeps_its_name() {
+        let metric = analysis::metric("ops_per_second").unwrap();
+        let cell = |subject: &str| Cell { value: Some(1.0), ..Cell::empty(subject, metric) };
+        let cells = vec![cell("old"), cell("new")];
+        let phase = PhaseResult { phase: "scan".to_owned(), cells, ..PhaseResult::default() };
+        let subjects = vec!["old".to_owned(), "new".to_owned()];
+        let comparison = Comparison { subjects, phases: vec![phase], ..Comparison::default() };
+        let mut compared = vec![(Session::default(), comparison)];
+        let wanted = Wanted { variants: vec!["new".to_owned()], ..Wanted::default() };
+        choose(&mut compared, &wanted).unwrap();
+        let found = analysis::history::history("nightly", compared, &[metric], Quantity::Value);
+        let variants = found.trends.iter().map(|trend| trend.variant.as_str());
+        // By its name its builds are found, and the command that measures it again.
+        assert_eq!(variants.collect::<Vec<_>>(), ["new"]);
+    }
+
+    #[test]
     fn a_host_of_one_processor_has_one() {
         let found = host(&Environment { cpus: 1, cpu: "Xeon".to_owned(), ..Default::default() });
         assert!(found.starts_with("1 CPU Xeon, Linux "), "{found}");
+    }
+
+    #[test]
+    fn other_counters_are_a_change_of_the_host() {
+        let of = |perf: &str| host(&Environment { perf: perf.to_owned(), ..Default::default() });
+        assert!(of("none").contains(", counters none, host "), "{}", of("none"));
+        assert_ne!(of("none"), of("full"));
     }
 
     #[test]
@@ -421,6 +448,7 @@ mod tests {
             variant: String::new(),
             metric: analysis::metric("ops_per_second").unwrap(),
             quantity: Quantity::Value,
+            bases: BTreeMap::new(),
             points: Vec::new(),
             found: Default::default(),
         };

@@ -144,7 +144,8 @@ fn unpaired(values: &[Measurement], design: &Design) -> Option<String> {
         for phase in &phases {
             let [own, other] = [subject, base].map(|one| blocks.get(&(*phase, one.as_str())));
             let (Some(own), Some(other)) = (own, other) else { continue };
-            if own.len().max(other.len()) < 2 {
+            // Without any pair the ratio is that of all, which another warning says.
+            if own.len().max(other.len()) < 2 || own.is_disjoint(other) {
                 continue;
             }
             for (name, left) in [(subject, own.difference(other)), (base, other.difference(own))] {
@@ -160,8 +161,8 @@ fn unpaired(values: &[Measurement], design: &Design) -> Option<String> {
     alone.truncate(NAMED);
     (!alone.is_empty()).then(|| {
         format!(
-            "repetitions without a partner of the same number are in the values, but in no \
-             ratio: {}{more}",
+            "repetitions without a partner of the same number are in no ratio, and not in the \
+             values that it is made of: {}{more}",
             alone.join(", ")
         )
     })
@@ -189,19 +190,40 @@ mod tests {
     use model::imported::Source;
     use store::Selection;
 
-    #[test]
-    fn an_import_that_was_cut_short_says_so() {
-        let folder = tempfile::tempdir().unwrap();
-        let results = Results::open_or_create(folder.path().join("r")).unwrap();
-        let measurement = Measurement {
+    /// A rate of a repetition.
+    fn rate(subject: &str, block: u32) -> Measurement {
+        Measurement {
             experiment: "a".into(),
-            subject: "x".into(),
+            subject: subject.into(),
             phase: "read".into(),
             metric: "ops_per_second".into(),
             value: 1.0,
             state: SliceState::Measured,
+            block,
             ..Measurement::default()
+        }
+    }
+
+    #[test]
+    fn repetitions_without_a_partner_are_told_where_others_have_one() {
+        let subjects = vec![("x".to_owned(), None), ("y".to_owned(), Some("x".to_owned()))];
+        let design = Design { subjects, ..Design::default() };
+        let said = |own: &[u32]| {
+            let base = [0, 1].map(|block| rate("x", block));
+            let own = own.iter().map(|block| rate("y", *block));
+            unpaired(&base.into_iter().chain(own).collect::<Vec<_>>(), &design)
         };
+        let both = said(&[1, 2]).unwrap();
+        assert!(both.ends_with(": 1 of `y` in `read`, 1 of `x` in `read`"), "{both}");
+        assert_eq!(said(&[0, 1]), None);
+        assert_eq!(said(&[2, 3]), None, "their ratio is that of all");
+    }
+
+    #[test]
+    fn an_import_that_was_cut_short_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let results = Results::open_or_create(folder.path().join("r")).unwrap();
+        let measurement = rate("x", 0);
         let (text, source) = (String::new(), Source::default());
         let value = ImportedValue { measurement, text, source };
         let (experiment, subjects) = ("a".to_owned(), vec!["x".to_owned()]);

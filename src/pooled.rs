@@ -1,7 +1,6 @@
 //! Several runs at once: those that cannot be read are left out, and those of one plan are one
 //! comparison, because their blocks repeat the same measurement.
 
-use crate::comparison::run_of;
 use analysis::Design;
 use model::{experiment::Experiment, plan::Plan};
 use std::collections::{BTreeMap, BTreeSet};
@@ -132,23 +131,27 @@ fn whole_gib(bytes: u64) -> u64 {
     bytes >> 30 << 30
 }
 
-/// The design of pooled runs of a plan. There is one look at the data, at its end.
-pub(crate) fn design(
-    results: &Results,
-    runs: &[&[StoredSlice]],
-    plan: &Plan,
-) -> anyhow::Result<Design> {
-    let hosts = hosts(results, runs)?;
-    Ok(Design { looks: Vec::new(), hosts, ..Design::of(plan) })
+/// The design of pooled runs of a plan, of which these are the trials. There is one look at the
+/// data, at its end.
+pub(crate) fn design(plan: &Plan, trials: &[StoredTrial]) -> Design {
+    Design { looks: Vec::new(), hosts: hosts(trials), ..Design::of(plan) }
 }
 
-/// The host of each run, if there are several.
-fn hosts(results: &Results, runs: &[&[StoredSlice]]) -> anyhow::Result<BTreeMap<String, String>> {
-    let names: Vec<&str> = runs.iter().copied().map(run_of).collect();
-    let own = results.runs()?.into_iter().filter(|run| names.contains(&run.id.as_str()));
-    let hosts: BTreeMap<String, String> = own.map(|run| (run.id, run.environment.host)).collect();
-    let distinct: BTreeSet<&String> = hosts.values().collect();
-    Ok(if distinct.len() > 1 { hosts } else { BTreeMap::new() })
+/// The host of each block by run.
+type Hosts = BTreeMap<String, BTreeMap<u32, String>>;
+
+/// The hosts of all blocks, if they are several: a run may have been continued on another one.
+fn hosts(trials: &[StoredTrial]) -> Hosts {
+    let mut hosts = Hosts::new();
+    for StoredTrial { header, environment, .. } in trials {
+        let of_run = hosts.entry(header.run.clone()).or_default();
+        of_run.insert(header.block, environment.host.clone());
+    }
+    if distinct(&hosts).len() > 1 { hosts } else { Hosts::new() }
+}
+
+fn distinct(hosts: &Hosts) -> BTreeSet<&String> {
+    hosts.values().flat_map(BTreeMap::values).collect()
 }
 
 /// What a reader of a comparison of pooled runs must know.
@@ -158,8 +161,7 @@ pub(crate) fn sentence(plan: &Plan, runs: &[&str], design: &Design) -> String {
         _ => "; each could end early, which the verdicts on all of them do not take into account",
     };
     let (count, names) = (runs.len(), runs.join(", "));
-    let hosts: BTreeSet<&String> = design.hosts.values().collect();
-    let on = match hosts.len() {
+    let on = match distinct(&design.hosts).len() {
         0 => String::new(),
         several => format!(" on {several} hosts"),
     };
@@ -194,8 +196,9 @@ mod tests {
     use model::{
         environment::Environment,
         imported::{ImportHeader, ImportedValue},
-        record::SliceRecord,
+        record::{SliceRecord, TrialHeader},
     };
+    use std::path::PathBuf;
 
     fn plan(set: &str, seed: u64) -> Plan {
         let catalog = plan::Catalog::embedded().unwrap();
@@ -265,6 +268,20 @@ mod tests {
     #[test]
     fn memory_stays_in_bytes_and_loses_its_rest() {
         assert_eq!(whole_gib((16 << 30) + 5), 16 << 30);
+    }
+
+    #[test]
+    fn a_run_that_was_continued_elsewhere_has_blocks_of_two_hosts() {
+        let trial = |block: u32, host: &str| StoredTrial {
+            header: TrialHeader { run: "r".to_owned(), block, ..TrialHeader::default() },
+            environment: Environment { host: host.to_owned(), ..Environment::default() },
+            complete: true,
+            dir: PathBuf::new(),
+        };
+        assert_eq!(hosts(&[trial(0, "a"), trial(1, "a")]), Hosts::new(), "one host");
+        let found = hosts(&[trial(0, "a"), trial(1, "b")]);
+        let blocks = BTreeMap::from([(0, "a".to_owned()), (1, "b".to_owned())]);
+        assert_eq!(found, Hosts::from([("r".to_owned(), blocks)]));
     }
 
     #[test]

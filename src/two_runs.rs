@@ -10,6 +10,8 @@ use analysis::{Comparison, Design, Observations};
 use anyhow::{bail, ensure};
 use model::{
     bank::{BankedRun, HostClass},
+    mark::{self, Mark},
+    measurement::Measurement,
     number::counted,
     plan::{Phase, Plan},
     subject::Subject,
@@ -62,8 +64,11 @@ pub(crate) fn compare(
     let metrics = server_state::named(results, &slices, &request.metrics)?;
     server_state::add(results, &mut slices, &metrics)?;
     // What disturbed one run did not disturb the other. Blocks are paired in their order.
-    let observations = base.observed(&slices).beside(new.observed(&slices), &base_id);
-    let mut comparison = analysis::compare(&observations, &design);
+    let sides = [base.observed(&slices), new.observed(&slices)];
+    let counted_otherwise = counted_otherwise(&sides);
+    let [of_base, of_new] = sides;
+    let mut comparison = analysis::compare(&of_base.beside(of_new, &base_id), &design);
+    comparison.warnings.extend(counted_otherwise);
     // Both repeat what concerns the whole folder.
     let left: BTreeSet<String> = base.warnings.drain(..).chain(new.warnings.drain(..)).collect();
     comparison.warnings.extend(left);
@@ -94,8 +99,28 @@ pub(crate) fn compare(
     Ok((comparison, metrics))
 }
 
+/// That two runs counted instructions in different ways, where they did.
+fn counted_otherwise(sides: &[Observations; 2]) -> Option<String> {
+    let is_emulated = |one: &Measurement| {
+        one.marks.iter().any(|mark| match mark {
+            Mark::Note(note) => [mark::EMULATED, mark::EMULATED_ALONE].contains(&note.as_str()),
+            Mark::Missed(_) => false,
+        })
+    };
+    let ways = sides.each_ref().map(|side| {
+        let counts = side.values().filter(|one| one.metric == analysis::INSTRUCTIONS[0]);
+        counts.map(is_emulated).collect::<BTreeSet<bool>>()
+    });
+    let [base, new] = ways;
+    (!base.is_empty() && !new.is_empty() && base != new).then(|| {
+        "one of the runs counted instructions by the processor, the other one under emulation: \
+         their ratios are not those of the variant alone"
+            .to_owned()
+    })
+}
+
 /// Takes into account what the bank knows of the differences between runs of one build on hosts of
-/// one class; nothing where the hosts are of two.
+/// the base's class. Where the other run's is another one, a warning says in what.
 fn widened(
     results: &Results,
     comparison: &mut Comparison,
@@ -334,6 +359,24 @@ mod tests {
         let [one, same, later] = ["20261126T231231.068Z-1", "20261126T231231.069Z-2", "2027Z.1"];
         assert_eq!((told_from(one, later), told_from(later, one)), ("20261126T231231", "2027Z"));
         assert_eq!((told_from(one, same), told_from(same, one)), (one, same));
+    }
+
+    #[test]
+    fn instructions_of_two_sources_are_told() {
+        let side = |notes: &[&str]| {
+            let of = |note: &&str| Measurement {
+                metric: analysis::INSTRUCTIONS[0].into(),
+                marks: vec![Mark::Note((*note).into())],
+                ..Measurement::default()
+            };
+            let mut found = Observations::default();
+            found.measurements = notes.iter().map(of).collect();
+            found
+        };
+        let told = |base: &[&str], new: &[&str]| counted_otherwise(&[side(base), side(new)]);
+        assert!(told(&[mark::PAIRED], &[mark::EMULATED]).is_some());
+        assert_eq!(told(&[mark::EMULATED_ALONE], &[mark::EMULATED]), None);
+        assert_eq!(told(&[mark::PAIRED], &[]), None);
     }
 
     #[test]

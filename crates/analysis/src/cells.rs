@@ -136,14 +136,28 @@ impl<'a> Replicates<'a> {
             self.blocks.iter().filter_map(|(block, own)| Some((base.blocks.get(block)?, own)));
         let of_block = |(base, own): (&Values, &Values)| {
             if base.slow.is_empty() && own.slow.is_empty() {
-                pairs(&base.fast, &own.fast)
+                self.pairs(&base.fast, &own.fast)
             } else if base.fast.is_empty() || own.fast.is_empty() {
-                pairs(&base.all(), &own.all())
+                self.pairs(&base.all(), &own.all())
             } else {
                 Some(vec![(self.mean_of_rounds(&base.fast)?, self.mean_of_rounds(&own.fast)?)])
             }
         };
         both.filter_map(of_block).collect()
+    }
+
+    /// The rounds that both have; one pair of what they are together, if they are pieces. The means
+    /// of the block if no round is in both.
+    fn pairs(&self, base: &Rounds, own: &Rounds) -> Option<Vec<(f64, f64)>> {
+        let common = own.iter().filter_map(|(round, value)| Some((*base.get(round)?, *value)));
+        let (bases, owns): (Vec<_>, Vec<_>) = common.unzip();
+        if owns.is_empty() {
+            return Some(vec![(self.mean_of_rounds(base)?, self.mean_of_rounds(own)?)]);
+        }
+        if owns.iter().chain(&bases).all(|(_, piece)| piece.is_some()) {
+            return Some(vec![(mean(&bases)?, mean(&owns)?)]);
+        }
+        Some(bases.iter().zip(&owns).map(|(base, own)| (base.0, own.0)).collect())
     }
 }
 
@@ -167,20 +181,6 @@ fn mean(values: &[(f64, Option<Piece>)]) -> Option<f64> {
         Some(pieces) => whole(&pieces),
         None => geometric_mean(&values.iter().map(|(value, _)| *value).collect::<Vec<_>>()),
     }
-}
-
-/// The rounds that both have; one pair of what they are together, if they are pieces. The means of
-/// the block if no round is in both.
-fn pairs(base: &Rounds, own: &Rounds) -> Option<Vec<(f64, f64)>> {
-    let common = own.iter().filter_map(|(round, value)| Some((*base.get(round)?, *value)));
-    let (bases, owns): (Vec<_>, Vec<_>) = common.unzip();
-    if owns.is_empty() {
-        return Some(vec![(mean_of_rounds(base)?, mean_of_rounds(own)?)]);
-    }
-    if owns.iter().chain(&bases).all(|(_, piece)| piece.is_some()) {
-        return Some(vec![(mean(&bases)?, mean(&owns)?)]);
-    }
-    Some(bases.iter().zip(&owns).map(|(base, own)| (base.0, own.0)).collect())
 }
 
 /// Replicates by metric.
@@ -228,9 +228,9 @@ impl<'a> Cells<'a> {
         self.blocks.iter().map(of).collect()
     }
 
-    /// The run of each block of all cells, in the order of [`Self::by_block`].
-    pub(crate) fn runs_of_blocks(&self) -> impl Iterator<Item = &'a str> {
-        self.blocks.iter().map(|(run, _)| *run)
+    /// The blocks of all cells, each with its run, in the order of [`Self::by_block`].
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = (&'a str, u32)> {
+        self.blocks.iter().copied()
     }
 
     /// Every factor's level in a cell.

@@ -77,10 +77,13 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
     }
 }
 
-/// What hosts disagree in, where runs of several are compared as one.
+/// What hosts disagree in, where blocks of several are compared as one.
 fn disagreeing(phases: &mut [PhaseResult], cells: &Cells<'_>, design: &Design) -> Vec<String> {
-    let of = |run| design.hosts.get(run).map_or("", String::as_str);
-    let of_blocks: Vec<&str> = cells.runs_of_blocks().map(of).collect();
+    let of = |(run, block): (&str, u32)| {
+        let blocks = design.hosts.get(run);
+        blocks.and_then(|blocks| blocks.get(&block)).map_or("", String::as_str)
+    };
+    let of_blocks: Vec<&str> = cells.blocks().map(of).collect();
     hosts::tell(phases, &of_blocks)
 }
 

@@ -31,8 +31,8 @@ pub struct Design {
     pub margins: Margins,
     /// Facts of the phases by name.
     pub phases: BTreeMap<String, PhaseFacts>,
-    /// The host of each run, where runs of several hosts are compared as one.
-    pub hosts: BTreeMap<String, String>,
+    /// The host of each block by run, where blocks of several hosts are compared as one.
+    pub hosts: BTreeMap<String, BTreeMap<u32, String>>,
 }
 
 /// What the slices of a phase do not say themselves.

@@ -38,20 +38,35 @@ const ROUNDING: f64 = 1e-20;
 /// out: how the digits of exact counts follow each other decides nothing.
 pub(crate) fn tell(phases: &mut [PhaseResult]) {
     let mut groups: BTreeMap<(Name, &str), Vec<Vec<f64>>> = BTreeMap::new();
-    for cell in phases.iter().flat_map(|phase| &phase.cells) {
-        if let Some(logs) = spread(cell) {
-            groups.entry((cell.subject.clone(), cell.metric.name)).or_default().push(logs);
+    for phase in phases.iter() {
+        for cell in &phase.cells {
+            if let Some(logs) = in_order(phase, cell) {
+                groups.entry((cell.subject.clone(), cell.metric.name)).or_default().push(logs);
+            }
         }
     }
     let found: BTreeMap<_, usize> =
         groups.into_iter().map(|(key, logs)| (key, together(&logs))).collect();
-    for cell in phases.iter_mut().flat_map(|phase| &mut phase.cells) {
-        let key = (cell.subject.clone(), cell.metric.name);
-        // One unit alone would have no interval and no verdict, not even that it is open.
-        let is_several = |together: &usize| cell.block_ratios.len() >= 2 * together;
-        let together = spread(cell).and(found.get(&key)).copied().filter(is_several);
-        cell.together = together.unwrap_or(1);
+    for phase in phases {
+        let own: &PhaseResult = phase;
+        let of = |cell: &Cell| {
+            let key = (cell.subject.clone(), cell.metric.name);
+            // One unit alone would have no interval and no verdict, not even that it is open.
+            let is_several = |together: &usize| cell.block_ratios.len() >= 2 * together;
+            let together = in_order(own, cell).and(found.get(&key)).copied();
+            together.filter(is_several).unwrap_or(1)
+        };
+        let together: Vec<usize> = own.cells.iter().map(of).collect();
+        for (cell, together) in phase.cells.iter_mut().zip(together) {
+            cell.together = together;
+        }
     }
+}
+
+/// The logarithms of a cell's blocks, if these say anything by their order: hosts that count as one
+/// block each have none.
+fn in_order(phase: &PhaseResult, cell: &Cell) -> Option<Vec<f64>> {
+    spread(cell).filter(|_| !phase.is_by_host(cell))
 }
 
 /// Which judged metrics of which subjects have blocks that are taken together, a sentence each.
@@ -267,6 +282,24 @@ mod tests {
         let mut phases: Vec<PhaseResult> = [4, 4, 4, 4, 3].map(of).to_vec();
         tell(&mut phases);
         let found: Vec<usize> = phases.iter().map(|phase| phase.cells[0].together).collect();
+        assert_eq!(found, [2, 2, 2, 2, 1]);
+    }
+
+    #[test]
+    fn hosts_that_count_as_one_block_each_are_not_taken_together() {
+        let rising = || (0..4).map(|block| 1.0 + 0.1 * f64::from(block)).collect();
+        let cell = || testing::cell("ops_per_second", 1.0, 1.0);
+        let own = |blocks: usize| {
+            let by_block = vec![Some(1.0); blocks];
+            let base = Cell { subject: "old".into(), base: None, ..cell() };
+            let base = Cell { by_block: by_block.clone(), ..base };
+            let own = Cell { by_block, block_ratios: rising(), ..cell() };
+            PhaseResult { cells: vec![base, own], ..testing::phase("p") }
+        };
+        // The last has eight blocks of four hosts.
+        let mut phases: Vec<PhaseResult> = [4, 4, 4, 4, 8].map(own).to_vec();
+        tell(&mut phases);
+        let found: Vec<usize> = phases.iter().map(|phase| phase.cells[1].together).collect();
         assert_eq!(found, [2, 2, 2, 2, 1]);
     }
 }

@@ -7,6 +7,7 @@ use crate::{
     comparison::{Cell, Comparison, PhaseResult},
     interval::interval,
     mean::geometric_mean,
+    reason::Reason,
     verdict::Verdict,
 };
 use model::grouped;
@@ -150,12 +151,19 @@ fn rows<'a>(
             kind,
             ratio: of_pairs().or_else(of_values),
             interval: interval(&ratios, &comparison.looks),
-            is_unjudged: [cell, base].iter().any(|cell| cell.verdict == Verdict::Invalid),
+            is_unjudged: is_unjudged(cell) || is_unjudged(base),
         }
     };
     let row = &row;
     let of_subject = |subject| kinds.iter().map(move |own| row(subject, *own));
     comparison.subjects.iter().flat_map(of_subject).collect()
+}
+
+/// Whether a host that was disturbed leaves several blocks of a setting not judged. A base has no
+/// verdict that says so, and a setting that the base lacks is compared with another one.
+fn is_unjudged(cell: &Cell) -> bool {
+    let is_open = cell.verdict == Verdict::Invalid || cell.base.is_none() && cell.blocks > 1;
+    is_open && matches!(cell.reason, Some(Reason::Disturbed(_)))
 }
 
 /// The curves of all indexes that were searched with several settings.
@@ -191,7 +199,7 @@ fn index(one: &Searched<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing;
+    use crate::{Disturbed, testing};
     use model::Levels;
     use std::sync::Arc;
 
@@ -275,12 +283,24 @@ mod tests {
 
     #[test]
     fn a_disturbed_setting_is_compared_and_not_judged() {
-        let mut comparison = searches();
-        let cells = comparison.phases[0].cells.iter_mut();
-        cells.filter(|cell| cell.subject == "old").for_each(|c| c.verdict = Verdict::Invalid);
-        let reached = at_recalls(&comparison);
-        let unjudged: Vec<bool> = reached.iter().map(|one| one.rows[1].is_unjudged).collect();
-        assert_eq!(unjudged, [false, false, false, false, false, true]);
+        let by = Disturbed { what: "steal", rounds: 1, of: 4 };
+        let unjudged = |phase: usize, subject: &str, verdict, reason: Reason| {
+            let mut comparison = searches();
+            let cells = comparison.phases[phase].cells.iter_mut();
+            for cell in cells.filter(|cell| cell.subject == subject) {
+                (cell.verdict, cell.reason, cell.blocks) = (verdict, Some(reason.clone()), 2);
+            }
+            let reached = at_recalls(&comparison);
+            reached.iter().map(|one| one.rows[1].is_unjudged).collect::<Vec<bool>>()
+        };
+        // The older one is the fastest there with a recall of 0.9 alone.
+        let found = unjudged(0, "old", Verdict::Base, Reason::Disturbed(by));
+        assert_eq!(found, [false, false, false, false, false, true]);
+        let found = unjudged(2, "new", Verdict::Invalid, Reason::Disturbed(by));
+        assert_eq!(found, [false, true, false, false, false, false]);
+        let lacking = Reason::OfBase(Reason::NotMeasured.into());
+        let found = unjudged(2, "new", Verdict::Invalid, lacking);
+        assert_eq!(found, [false; 6], "the base has other settings");
     }
 
     #[test]

@@ -94,8 +94,7 @@ pub enum Shade {
 impl Effect {
     /// Whether several blocks stand behind it, so that something may be said about repetition.
     pub fn is_repeated(&self) -> bool {
-        use Verdict::{Base, Invalid, Unreplicated};
-        !matches!(self.verdict, Base | Invalid | Unreplicated)
+        !matches!(self.verdict, Verdict::Base | Verdict::Unreplicated)
     }
 }
 

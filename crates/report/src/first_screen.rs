@@ -136,13 +136,16 @@ fn origin(comparison: &Comparison, details: &Details) -> String {
         Some(_) => format!("Imported as run {runs}"),
         None => format!("{several} {runs}"),
     }];
-    parts.extend(details.started_us.map(words::date));
+    // Of runs that are compared as one, these are those of the first.
+    let of_first = if comparison.runs.len() > 1 { "the first of " } else { "" };
+    parts.extend(details.started_us.map(|at| format!("{of_first}{}", words::date(at))));
     if let Some(trial) = details.trials.first() {
         let host = &trial.environment;
         let cpus = counted(host.cpus, "CPU");
         let model = if host.cpu.is_empty() { String::new() } else { format!(" ({})", host.cpu) };
         let name = match details.hosts() {
-            0 | 1 => format!("host {}", host.host),
+            0 | 1 if of_first.is_empty() => format!("host {}", host.host),
+            0 | 1 => format!("on host {}", host.host),
             several => format!("{several} hosts, the first {}", host.host),
         };
         parts.push(format!("{name}: {cpus}{model}, kernel {}", host.kernel));

@@ -93,7 +93,7 @@ pub struct Value {
     pub ratio: Option<f64>,
     /// Ends of the interval of confidence of the ratio.
     pub interval: Option<(f64, f64)>,
-    /// The verdict; none for a mean of several cells, and without any.
+    /// The verdict; none without any, and for a mean of several cells unless nothing is decided.
     pub verdict: Option<Verdict>,
     /// Cells behind it.
     pub cells: usize,

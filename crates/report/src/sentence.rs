@@ -60,7 +60,8 @@ pub(crate) fn answers(
                     above = Some(base.clone());
                 }
                 let known = known(comparison, subject);
-                let parts: Vec<String> = known.iter().map(Known::said).collect();
+                let parts = known.iter().map(|one| one.said(throughput.phases));
+                let parts: Vec<String> = parts.collect();
                 let (parts, tests) = (parts.join("; "), tests(comparison, &known));
                 let tail = match (listed, comparison.counted().len()) {
                     (true, all) if all == throughput.phases => ".".to_owned(),
@@ -113,18 +114,23 @@ struct Known<'a> {
 }
 
 impl Known<'_> {
-    fn said(&self) -> String {
+    /// Its mean; of how many tests, where these are not the `usual` ones, which the sentence says
+    /// at its end.
+    fn said(&self, usual: usize) -> String {
         let changed = self.tests.iter().any(|(_, cell)| cell.verdict.is_change());
+        let what = match self.overall.phases {
+            own if own == usual => self.what.clone(),
+            own => format!("{} of {}", self.what, words::tests(own)),
+        };
         match self.overall.verdict {
             // Tests that changed in both directions.
             Verdict::Equivalent | Verdict::SmallChange if changed => {
                 let [ratio, low, high] =
                     [self.overall.ratio, self.overall.range.0, self.overall.range.1]
                         .map(number::ratio);
-                let what = &self.what;
                 format!("{ratio}x {what} in the mean, but {low}x to {high}x in single tests")
             }
-            _ => part(&self.overall, &self.what),
+            _ => part(&self.overall, &what),
         }
     }
 }

@@ -50,6 +50,8 @@ pub struct Trend {
     pub metric: &'static Metric,
     /// Whether values are ratios.
     pub quantity: Quantity,
+    /// Labels of what the values are ratios to, by the place of the session.
+    pub bases: BTreeMap<usize, Name>,
     /// The values.
     pub points: Vec<Point>,
     /// Changes of level.
@@ -91,10 +93,13 @@ pub fn history(
                         variant: key.1.to_string(),
                         metric: cell.metric,
                         quantity,
+                        bases: BTreeMap::new(),
                         points: Vec::new(),
                         found: Steps::default(),
                     }
                 });
+                let base = cell.base.clone().filter(|_| quantity == Quantity::Ratio);
+                trend.bases.extend(base.map(|base| (sessions.len(), base)));
                 trend.points.push(Point { session: sessions.len(), value });
             }
         }
@@ -134,8 +139,9 @@ impl Trend {
         history.sessions.get(before.session)
     }
 
-    /// What else changed from one session to another, by their places: the host, the build, and
-    /// what was noted since, also of runs between them that have no value. One phrase each.
+    /// What else changed from one session to another, by their places: the host, the build, that of
+    /// the base of a ratio, and what was noted since, also of runs between them that have no value.
+    /// One phrase each.
     pub fn changes(&self, [before, after]: [usize; 2], history: &History) -> Vec<String> {
         let since = history.sessions.get(before..=after).unwrap_or_default();
         let [one, later @ ..] = since else { return Vec::new() };
@@ -145,11 +151,11 @@ impl Trend {
             "" => session.builds.values().next().cloned(),
             variant => session.builds.get(variant).cloned(),
         };
-        if let (Some(old), Some(new)) = (build(one), build(other))
-            && old != new
-        {
-            said.push(format!("build: {old} before, {new} now"));
-        }
+        said.extend(build_change("build", [build(one), build(other)]));
+        let base = |session: &Session, place: usize| {
+            session.builds.get(self.bases.get(&place)?.as_str()).cloned()
+        };
+        said.extend(build_change("build of the base", [base(one, before), base(other, after)]));
         said.extend(later.iter().flat_map(|session| session.notes.iter().cloned()));
         said
     }
@@ -159,6 +165,11 @@ impl Trend {
 pub fn host_change(before: &Session, after: &Session) -> Option<String> {
     let differs = before.host != after.host;
     differs.then(|| format!("host: {} before, {} now", before.host, after.host))
+}
+
+fn build_change(what: &str, [before, after]: [Option<String>; 2]) -> Option<String> {
+    let (before, after) = (before?, after?);
+    (before != after).then(|| format!("{what}: {before} before, {after} now"))
 }
 
 #[cfg(test)]
@@ -199,6 +210,26 @@ mod tests {
         // A run may have no value, and be that of the change.
         assert_eq!(trend.changes([11, 14], &found), ["commit abc"]);
         assert_eq!(trend.changes([9, 10], &found), ["host: old before, new now"]);
+    }
+
+    #[test]
+    fn a_ratio_moves_with_the_build_of_its_base_too() {
+        let run = |(index, base): (u64, &str)| {
+            let (session, comparison) = run(index, 100.0);
+            let builds = [("new", "2 binary b"), ("old", base)];
+            let builds = builds.map(|(label, build)| (label.to_owned(), build.to_owned())).into();
+            let subjects = vec!["old".to_owned(), "new".to_owned()];
+            (Session { builds, ..session }, Comparison { subjects, ..comparison })
+        };
+        let changes = |quantity| {
+            let runs = [(0, "1 binary a"), (1, "1 binary c")].map(run).into();
+            let metrics = [metric("ops_per_second").unwrap()];
+            let found = history("nightly", runs, &metrics, quantity);
+            found.trends[0].changes([0, 1], &found)
+        };
+        let of_base = "build of the base: 1 binary a before, 1 binary c now";
+        assert_eq!(changes(Quantity::Ratio), [of_base]);
+        assert_eq!(changes(Quantity::Value), [""; 0]);
     }
 
     #[test]

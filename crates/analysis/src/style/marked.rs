@@ -77,3 +77,24 @@ fn shown(cell: &PhaseCell, rate: Option<f64>) -> Shown {
         (None, None) => Shown::nothing(cell),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_judged_is_not_shaded() {
+        let effect = |verdict| Effect { ratio: 0.5, interval: None, verdict };
+        let of = |verdict| {
+            let own = PhaseCell { effect: Some(effect(verdict)), ..PhaseCell::default() };
+            let cells = vec![PhaseCell::default(), own];
+            relative(&PhaseColumn { cells, ..PhaseColumn::default() })[1]
+        };
+        let judged = |verdict| Content::Judged(effect(verdict));
+        let check = |verdict, content, shade| assert_eq!(of(verdict), Shown { content, shade });
+        check(Verdict::Invalid, judged(Verdict::Invalid), Shade::Plain);
+        check(Verdict::Inconclusive, judged(Verdict::Inconclusive), Shade::Plain);
+        check(Verdict::Regression, judged(Verdict::Regression), Shade::Slower);
+        check(Verdict::Unreplicated, Content::Ratio(0.5), Shade::Slower);
+    }
+}

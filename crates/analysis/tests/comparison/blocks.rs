@@ -46,6 +46,26 @@ fn rounds_of_two_runs_are_not_pairs_and_the_ratio_is_that_of_the_values() {
 }
 
 #[test]
+fn a_ratio_of_two_runs_is_that_of_the_values_where_one_is_zero() {
+    let observed = |run, subject: &str, of_rounds: [(u32, u32, f64); 3]| {
+        let slices = of_rounds.map(|(block, round, switches)| {
+            let mut slice = slice(subject, block, round);
+            slice.readings.push(reading(Scope::Server, "voluntary_switches", switches));
+            slice
+        });
+        let input = |slice| Input { experiment: "one", run, slice };
+        observe(slices.iter().map(input), &|_, _| PhaseFacts::default())
+    };
+    let earlier = observed("r", "old", [(0, 0, 10.0), (0, 1, 40.0), (1, 0, 0.0)]);
+    let later = observed("s", "new", [(0, 0, 20.0), (0, 1, 20.0), (1, 0, 30.0)]);
+    let both = earlier.beside(later, "r");
+    let found = compare(&both, &design(&[("old", None), ("new", Some("old"))]));
+    let cell = found.cell("point-query", "new", "context_switches_per_op").unwrap();
+    let values = cell.value.unwrap() / cell.base_value.unwrap();
+    assert_eq!((cell.ratio, values), (Some(2.0), 2.0));
+}
+
+#[test]
 fn a_block_that_lacks_one_side_is_in_neither_value_of_a_ratio() {
     let slices =
         [at_rate("old", 0, 0, 1000.0), at_rate("old", 1, 0, 4000.0), at_rate("new", 1, 0, 2000.0)];

@@ -2,7 +2,7 @@
 
 use super::{Kind, Located, Value};
 use crate::words;
-use analysis::{Cell, geometric_mean, mean_of_tests};
+use analysis::{Cell, Verdict, geometric_mean, mean_of_tests};
 use model::{mark::Mark, number::counted};
 
 /// The value of some cells, without the marks that are said once for all of a metric.
@@ -67,10 +67,22 @@ fn mean(cells: &[Located<'_>], said: &[&Mark]) -> Value {
         value: geometric_mean(&values),
         ratio: mean.map(|mean| mean.ratio),
         interval: None,
-        verdict: None,
+        verdict: open(&compared),
         cells: cells.len(),
         note: [&made_of(cells, count, all, missed)[..], &marks(cells, said)].concat().join("; "),
         kind,
+    }
+}
+
+/// Why nothing is said of a mean, which has no verdict of its own: one of its cells is not judged,
+/// or none is decided.
+fn open(compared: &[&Cell]) -> Option<Verdict> {
+    let with_ratio = compared.iter().filter(|cell| cell.ratio.is_some());
+    let verdicts: Vec<Verdict> = with_ratio.map(|cell| cell.verdict).collect();
+    let is_none_decided = verdicts.iter().all(|verdict| *verdict == Verdict::Inconclusive);
+    match verdicts.contains(&Verdict::Invalid) {
+        true => Some(Verdict::Invalid),
+        false => Some(Verdict::Inconclusive).filter(|_| is_none_decided && !verdicts.is_empty()),
     }
 }
 

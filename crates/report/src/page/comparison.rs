@@ -10,7 +10,7 @@ use crate::{
     trust,
     words::{self, THROUGHPUT, groups},
 };
-use analysis::{Comparison, PhaseResult, Reason, Verdict};
+use analysis::{Comparison, PhaseResult, Reason};
 use model::{metric::Metric, number::counted};
 
 /// The metrics of the details if none are asked for.
@@ -152,7 +152,10 @@ fn overview(comparison: &Comparison, names: &[String], report: &Report, document
         table.rows.push(Row::Section(words::group(group).to_owned()));
         let several = phases.len() > 1 && comparison.subjects.len() > comparison.bases.len();
         if several {
-            let means = comparison.subjects.iter().map(|subject| mean(&phases, subject, lead));
+            let means = comparison.subjects.iter().map(|subject| {
+                let mean = section::answer::mean_cell(&phases, subject, lead);
+                mean.unwrap_or_else(|| TableCell::Text(String::new()))
+            });
             table.rows.push(Row::named(format!("  geometric mean of {}", phases.len()), means));
             table.rows.extend(intervals(comparison, &phases));
         }
@@ -211,18 +214,6 @@ fn glance(phase: &PhaseResult, subject: &str, lead: &Metric) -> TableCell {
 
 fn broken(cell: &analysis::Cell) -> TableCell {
     if words::is_failed(cell) { TableCell::Failed } else { TableCell::Missing }
-}
-
-/// Geometric mean of a variant's ratios in a group. A group that lacks some says how many it has.
-fn mean(phases: &[&PhaseResult], subject: &str, lead: &Metric) -> TableCell {
-    let cells = || phases.iter().filter_map(|phase| phase.cell(subject, lead.name));
-    let ratios: Vec<f64> = cells().filter_map(|cell| cell.ratio).collect();
-    match TableCell::mean(&ratios, phases.len()) {
-        Some(TableCell::Ratio(ratio)) if cells().any(|cell| cell.verdict == Verdict::Invalid) => {
-            TableCell::judged(ratio, Verdict::Invalid)
-        }
-        mean => mean.unwrap_or_else(|| TableCell::Text(String::new())),
-    }
 }
 
 /// The intervals of a group's means, if there are any.

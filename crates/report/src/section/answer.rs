@@ -141,7 +141,8 @@ fn means(inputs: &Inputs<'_>, base: &str, variants: &[&str], document: &mut Docu
     for subject in variants {
         let mean = |phases: &[&PhaseResult]| {
             let standings = basis.standings(phases, subject, lead);
-            colored(mean_cell(phases, subject, lead), &standings)
+            let mean = mean_cell(phases, subject, lead);
+            colored(mean.unwrap_or(TableCell::Missing), &standings)
         };
         let means = parts.iter().map(|(_, phases)| mean(phases));
         table.rows.push(Row::named(*subject, means));
@@ -169,8 +170,25 @@ pub(super) fn colored(mean: TableCell, standings: &[Standing]) -> TableCell {
     }
 }
 
-fn mean_cell(phases: &[&PhaseResult], subject: &str, lead: &Metric) -> TableCell {
-    TableCell::mean(&ratios(phases, subject, lead.name), phases.len()).unwrap_or(TableCell::Missing)
+/// The geometric mean of a variant's ratios in some phases; none without any. It is not judged
+/// where one of them is not. If some are missing, it says how many it has.
+pub(crate) fn mean_cell(
+    phases: &[&PhaseResult],
+    subject: &str,
+    metric: &Metric,
+) -> Option<TableCell> {
+    let mean = TableCell::mean(&ratios(phases, subject, metric.name), phases.len())?;
+    let mut cells = phases.iter().filter_map(|phase| phase.cell(subject, metric.name));
+    // What failed has no ratio, and is in no mean.
+    let is_unjudged = cells.any(|cell| cell.verdict == Verdict::Invalid && cell.ratio.is_some());
+    Some(match mean {
+        mean if !is_unjudged => mean,
+        TableCell::Ratio(ratio) => TableCell::judged(ratio, Verdict::Invalid),
+        partial => {
+            let sign = words::symbol(Verdict::Invalid);
+            TableCell::Text(format!("{} {sign}", layout::text(&partial)))
+        }
+    })
 }
 
 /// The interval of a group's mean.
@@ -262,7 +280,7 @@ fn spread(
     let (low, high) = bounds(&ratios(phases, subject, lead.name));
     vec![
         TableCell::Text(name.to_owned()),
-        mean_cell(phases, subject, lead),
+        mean_cell(phases, subject, lead).unwrap_or(TableCell::Missing),
         interval_cell(comparison, phases, subject),
         end(low),
         end(high),

@@ -78,8 +78,6 @@ fn mean(under: &Under<'_>, phases: &[&PhaseResult], metric: &Metric) -> TableCel
     let Under { comparison, basis, subject, .. } = *under;
     let own = |phase: &&PhaseResult| comparison.phases.iter().find(|p| p.phase == phase.phase);
     let own: Vec<&PhaseResult> = phases.iter().filter_map(own).collect();
-    let ratio = |phase: &&PhaseResult| phase.cell(subject, metric.name)?.ratio;
-    let ratios: Vec<f64> = own.iter().filter_map(ratio).collect();
-    let mean = TableCell::mean(&ratios, phases.len()).unwrap_or(TableCell::Missing);
+    let mean = answer::mean_cell(&own, subject, metric).unwrap_or(TableCell::Missing);
     answer::colored(mean, &basis.standings(&own, subject, metric))
 }

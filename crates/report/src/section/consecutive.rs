@@ -7,7 +7,7 @@ use crate::{
     inputs::Inputs,
     words::{self, Basis, Standing},
 };
-use analysis::{Comparison, PhaseResult, Verdict, mean_of_tests};
+use analysis::{Comparison, PhaseResult, Verdict};
 use model::metric::{Better, Metric};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +47,7 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
     let [worse, better] = words::worse_and_better(steps.lead());
     let rule = match Basis::of(steps) {
         Basis::Verdicts => "by their verdicts",
-        Basis::Ratios if is_disturbed(steps) => "by their ratios: the host was disturbed",
+        Basis::Ratios if is_disturbed(steps) => "of which none is judged: the host was disturbed",
         Basis::Ratios => "by their ratios, as nothing is repeated",
     };
     document.paragraph(format!(
@@ -107,9 +107,7 @@ fn table(steps: &Comparison, trials: &[Trial]) -> Table {
     let row = |subject: &String| {
         let base = base_of(steps, subject, lead)?;
         let all = &parts[0].1;
-        let ratios = all.iter().filter_map(|p| p.cell(subject, lead.name)?.ratio);
-        let mean = mean_of_tests(&ratios.collect::<Vec<_>>());
-        let mean = mean.map_or(TableCell::Missing, |mean| TableCell::Ratio(mean.ratio));
+        let mean = answer::mean_cell(all, subject, lead).unwrap_or(TableCell::Missing);
         let mean = answer::colored(mean, &basis.standings(all, subject, lead));
         let names = [base, subject].map(|name| TableCell::Text(name.to_owned()));
         let cells = parts.iter().map(|(_, phases)| {
@@ -133,9 +131,10 @@ fn several_vary(steps: &Comparison) -> bool {
     levels.values().filter(|levels| levels.len() > 1).count() > 1
 }
 
+/// Whether ratios are not judged. What failed has none.
 fn is_disturbed(steps: &Comparison) -> bool {
     let mut cells = steps.phases.iter().flat_map(|phase| &phase.cells);
-    cells.any(|cell| cell.verdict == Verdict::Invalid)
+    cells.any(|cell| cell.verdict == Verdict::Invalid && cell.ratio.is_some())
 }
 
 fn base_of<'a>(steps: &'a Comparison, subject: &str, lead: &Metric) -> Option<&'a str> {

@@ -1,6 +1,6 @@
 //! Parts of the HTML report: one file each.
 
-mod answer;
+pub(crate) mod answer;
 mod bases;
 mod compared;
 mod consecutive;

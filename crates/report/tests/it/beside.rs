@@ -40,6 +40,22 @@ fn steps_count_tests_between_neighbors() {
 }
 
 #[test]
+fn steps_without_verdicts_say_why() {
+    let said = |blocks: u32, verdict: Option<Verdict>| {
+        let mut steps = comparison(&THREE, blocks, Some(("8.0", 1)));
+        let cells = steps.phases.iter_mut().flat_map(|phase| &mut phase.cells);
+        for cell in cells.filter(|cell| cell.ratio.is_some()) {
+            cell.verdict = verdict.unwrap_or(cell.verdict);
+        }
+        let page = page(Details { steps: Some(steps), ..Details::default() });
+        section(&page, "consecutive").to_owned()
+    };
+    let (once, disturbed) = (said(1, None), said(4, Some(Verdict::Invalid)));
+    assert!(once.contains("by their ratios, as nothing is repeated"), "a test failed: {once}");
+    assert!(disturbed.contains("of which none is judged: the host was disturbed"), "{disturbed}");
+}
+
+#[test]
 fn one_step_is_the_comparison_itself_and_has_no_section() {
     let two = comparison(&THREE[..2], 4, None);
     let details = Details { steps: Some(two), ..Details::default() };

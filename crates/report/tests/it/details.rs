@@ -81,6 +81,20 @@ fn what_is_said_of_one_host_is_said_of_no_other() {
 }
 
 #[test]
+fn what_is_known_of_the_first_of_several_runs_is_said_of_it_alone() {
+    let mut pooled = comparison(&TWO, 1, None);
+    pooled.runs = ["r1", "r2"].map(str::to_owned).into();
+    let mut first = trial(TWO[0].0, &[]);
+    first.environment.host = "a1".to_owned();
+    let mut report = report(pooled, &[]);
+    report.details =
+        vec![Details { trials: vec![first], started_us: Some(0), ..Details::default() }];
+    let table = render(&report, "table").unwrap();
+    let said = "Runs r1, r2, the first of 1970-01-01 00:00 UTC, on host a1: ";
+    assert!(table.contains(said), "{table}");
+}
+
+#[test]
 fn an_archive_says_where_its_values_come_from() {
     let header = ImportHeader {
         experiment: "nov/dop1".into(),

@@ -44,6 +44,15 @@ fn the_usual_tables_fit_a_page() {
 }
 
 #[test]
+fn a_mean_of_other_tests_than_the_answers_says_of_how_many() {
+    let mut comparison = comparison(&[("old", 1.0), ("new", 1.6)], 1, None);
+    comparison.phases[0].cells.retain(|cell| !cell.metric.name.contains("user_instructions"));
+    let text = render(&report(comparison, &[]), "table").unwrap();
+    let means = "; 1.60x instructions of 3 tests; 1.60x CPU time; geometric mean of 4 of 4 tests.";
+    assert!(text.contains(means), "{text}");
+}
+
+#[test]
 fn an_answer_names_tests_that_its_means_hide() {
     let answer = |verdict: &dyn Fn(usize) -> Verdict, ratio: f64| {
         let mut comparison = comparison(&[("old", 1.0), ("new", 1.0)], 4, None);

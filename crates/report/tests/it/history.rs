@@ -33,6 +33,7 @@ fn page(trends: usize, points: usize) -> HistoryPage {
             variant: "head".to_owned(),
             metric,
             quantity: Quantity::Value,
+            bases: [].into(),
             points: values.iter().enumerate().map(of).collect(),
             found: steps(&values),
         }

@@ -1,7 +1,7 @@
 //! The HTML report: what is in it, what is not, and how large it is.
 
-use crate::lab::{LARGEST, TWO, comparison, data, page, report};
-use analysis::{Comparison, Reason};
+use crate::lab::{LARGEST, TWO, comparison, data, page, report, section};
+use analysis::{Comparison, Reason, Verdict};
 use model::mark::{Mark, Miss, Why};
 use report::{Colours, Details, Report, View, render};
 
@@ -46,6 +46,21 @@ fn a_row_can_be_linked_and_shows_the_base_then_coloured_ratios() {
     );
     // One block has no span to draw.
     assert!(!row.contains("--l:"), "{row}");
+}
+
+#[test]
+fn a_mean_over_a_test_that_is_not_judged_has_no_color_of_a_change() {
+    let check = |broken: Option<(&str, u32)>, expected: &str| {
+        let mut comparison = comparison(&TWO, 4, broken);
+        let cells = comparison.phases[0].cells.iter_mut().filter(|cell| cell.base.is_some());
+        cells.for_each(|cell| cell.verdict = Verdict::Invalid);
+        let page = page(comparison);
+        let answer = section(&page, "answer");
+        let all = answer.split_once("<th scope=\"row\">all tests</th>").unwrap().1;
+        assert!(all.starts_with(&format!("<td class=\"num\">{expected}</td>")), "{all}");
+    };
+    check(None, "0.62 !");
+    check(Some((TWO[1].0, 1)), "0.62 (3/4) !");
 }
 
 #[test]
@@ -296,6 +311,24 @@ fn means_over_cells_say_which_are_missing_and_keep_their_marks() {
                 not calm 45 s after its start";
     assert_eq!((own.note.as_str(), own.cells), (note, 4));
     assert!((own.ratio.unwrap() - 0.625).abs() < 0.001, "{:?}", own.ratio);
+}
+
+#[test]
+fn a_mean_over_cells_of_which_nothing_is_decided_has_no_color_of_a_change() {
+    let shown = |first: Verdict, others: Verdict| {
+        let mut comparison = comparison(&[("a", 1.0), ("b", 1.6)], 4, None);
+        for (index, phase) in comparison.phases.iter_mut().enumerate() {
+            let own = phase.cells.iter_mut().filter(|cell| cell.base.is_some());
+            own.for_each(|cell| cell.verdict = if index == 0 { first } else { others });
+        }
+        let keys = |keys: &str| vec![keys.to_owned()];
+        let grid = report::grid::Grid::of(&comparison, &keys("variant"), &keys("suite-wide"));
+        grid.values[0][1][0].verdict
+    };
+    let (open, worse) = (Verdict::Inconclusive, Verdict::Regression);
+    assert_eq!(shown(open, open), Some(open));
+    assert_eq!(shown(open, worse), None);
+    assert_eq!(shown(Verdict::Invalid, worse), Some(Verdict::Invalid));
 }
 
 #[test]
