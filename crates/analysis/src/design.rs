@@ -5,7 +5,7 @@ use model::{
     escape::terminal,
     experiment::Design as Kind,
     margins::Margins,
-    plan::{PhaseKind, Plan},
+    plan::{Phase, PhaseKind, Plan},
     quoted,
     script::{Script, Statement},
     workload::{Arrival, Class, Counts, NONE},
@@ -73,11 +73,10 @@ impl Design {
             plan.subjects.iter().map(|s| (label(s), plan.base_of(s).map(str::to_owned))).collect();
         let facts = |phase: &model::plan::Phase| {
             let script = &phase.script;
-            let rows = phase.parameters.get("rows").copied();
             let is_index = phase.kind == PhaseKind::Index;
             let scanned_rows = match is_index || script.writes() || searches(script) {
                 true => 0.0,
-                false => rows.map_or(plan.experiment.rows as f64, |rows| rows as f64),
+                false => table_rows(plan, phase),
             };
             let counts = match phase.kind {
                 // The published figure of an index phase: rows of the tables per second.
@@ -171,6 +170,22 @@ impl Design {
     }
 }
 
+/// Rows of the table that a phase reads: as loaded, or as the experiment says where phases fill it;
+/// 0 where the tables of its schema differ, because nobody knows which of them it reads.
+fn table_rows(plan: &Plan, phase: &Phase) -> f64 {
+    let own = plan.schemas.iter().filter(|schema| schema.name == phase.script.schema);
+    let mut loaded = own.flat_map(|schema| &schema.tables).map(|table| table.rows);
+    let first = loaded.next().unwrap_or(0);
+    if loaded.any(|other| other != first) {
+        return 0.0;
+    }
+    let named = phase.parameters.get("rows").copied();
+    match first {
+        0 => named.map_or(plan.experiment.rows as f64, |rows| rows as f64),
+        rows => rows as f64,
+    }
+}
+
 /// Whether a workload searches an index: then it examines the rows that it returns.
 fn searches(script: &Script) -> bool {
     script.statements().any(|statement| statement.index.iter().any(|index| index != NONE))
@@ -191,7 +206,7 @@ mod tests {
     use super::*;
     use model::{
         experiment::Experiment,
-        plan::Phase,
+        schema::{Schema, Table},
         script::{End, Op, Role},
         subject::{Build, Config, Subject},
     };
@@ -287,6 +302,26 @@ mod tests {
         check(PhaseKind::Measure, Class::Read, 10.0);
         check(PhaseKind::Measure, Class::Write, 0.0);
         check(PhaseKind::Index, Class::Read, 0.0);
+    }
+
+    #[test]
+    fn a_scan_examines_the_rows_of_its_own_table() {
+        let check = |tables: &[u64], expected: f64| {
+            let mut plan = plan(Vec::new(), &[], &[]);
+            plan.experiment.rows = 1000;
+            let table = |rows: &u64| Table { rows: *rows, copies: 1, ..Table::default() };
+            let tables = tables.iter().map(table).collect();
+            plan.schemas = vec![Schema { name: "s".into(), tables, ..Schema::default() }];
+            let script = Script { schema: "s".into(), ..Script::default() };
+            plan.phases = vec![Phase { name: "scan".into(), script, ..Phase::default() }];
+            assert_eq!(Design::of(&plan).facts("scan").scanned_rows, expected);
+        };
+        check(&[70], 70.0);
+        check(&[70, 70], 70.0);
+        check(&[70, 900], 0.0);
+        // A phase fills it.
+        check(&[0], 1000.0);
+        check(&[], 1000.0);
     }
 
     #[test]
