@@ -1,6 +1,6 @@
 //! Runs of a series as values over time: gathered from results folders for `history` and `site`.
 
-use crate::{choice, comparison, details, noise::BankChoice, server_state, shell::quoted};
+use crate::{choice, comparison, details, noise::BankChoice, server_state, shell::quoted, sizes};
 use analysis::{
     Comparison,
     history::{History, Quantity, Session, Step, Trend},
@@ -254,15 +254,15 @@ fn choose(compared: &mut [(Session, Comparison)], wanted: &Wanted) -> anyhow::Re
 
 /// Says where runs of one series measured tables of different sizes: their values do not compare.
 fn unlike(runs: &[Run<'_>]) -> Option<String> {
-    let size = |run: &Run<'_>| (run.plan.experiment.tables, run.plan.experiment.rows);
     let first = runs.first()?;
-    let other = runs.iter().find(|run| size(run) != size(first))?;
-    let ((tables, rows), (other_tables, other_rows)) = (size(first), size(other));
-    Some(format!(
-        "runs differ in their tables: {tables} of {rows} rows in {}, {other_tables} of \
-         {other_rows} rows in {}; give each a series of its own",
-        first.info.id, other.info.id
-    ))
+    runs.iter().find_map(|other| {
+        let [own, others] = sizes::unlike([&first.plan, &other.plan])?;
+        Some(format!(
+            "runs differ in their tables: {own} in {}, {others} in {}; give each a series of its \
+             own",
+            first.info.id, other.info.id
+        ))
+    })
 }
 
 /// The command that measures each step again.

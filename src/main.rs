@@ -31,6 +31,7 @@ mod resumption;
 mod server_state;
 mod shell;
 mod signals;
+mod sizes;
 mod talk;
 mod two_runs;
 mod versions;
