@@ -19,6 +19,7 @@ mod exit;
 mod feasible;
 mod gate;
 mod history;
+mod idle;
 mod imports;
 mod inputs;
 mod measured;
