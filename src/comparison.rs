@@ -455,6 +455,9 @@ fn compare(
     }
     let mut comparison = analysis::compare(&observations, &design);
     comparison.warnings.extend(said);
+    let is_bank_named = matches!(request.bank, BankChoice::File(_));
+    let is_idle = is_bank_named && observations.noise.is_none();
+    comparison.warnings.extend(is_idle.then(|| noise::IDLE.to_owned()));
     comparison.warnings.extend(request.across.as_deref().map(across::warning));
     if comparison.subjects.len() == 1 {
         let other = across::factors(&plan).next().map(|one| {
