@@ -112,6 +112,10 @@ pub(crate) fn report(
         Selection::All if !detailed => pooled::pools(results, by_run(&stored.slices))?,
         _ => by_run(&stored.slices).map(Pool::of).collect(),
     };
+    let apart = match selection {
+        Selection::All if detailed => pooled::apart_on_pages(results, by_run(&stored.slices)),
+        _ => None,
+    };
     for pool in pools {
         let slices = pool.runs[0];
         let mut compared = compare(results, &pool.runs, request)?;
@@ -141,7 +145,7 @@ pub(crate) fn report(
     }
     let mut report = requested(comparisons, all_details, request)?;
     if let Some(first) = report.comparisons.first_mut() {
-        first.warnings.extend(stored.warnings);
+        first.warnings.extend(stored.warnings.into_iter().chain(apart));
     }
     Ok(report)
 }
