@@ -259,12 +259,11 @@ impl Color {
         let asked = matches.get_one(Self::NAME).copied().unwrap_or(Self::Auto);
         let stdout = std::io::stdout();
         let (columns, is_terminal) = (talk::columns(&stdout), stdout.is_terminal());
-        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-        let dumb = set("TERM").is_some_and(|term| term == "dumb");
+        let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let on = match asked {
             Self::Always => true,
             Self::Never => false,
-            Self::Auto => is_terminal && set("NO_COLOR").is_none() && !dumb,
+            Self::Auto => is_terminal && !is_plain && !talk::is_dumb(),
         };
         Screen { columns, colors: if on { Colors::On } else { Colors::Off } }
     }
