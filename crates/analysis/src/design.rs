@@ -5,7 +5,7 @@ use model::{
     escape::terminal,
     experiment::Design as Kind,
     margins::Margins,
-    plan::{Phase, PhaseKind, Plan},
+    plan::{PhaseKind, Plan},
     quoted,
     script::{Script, Statement},
     workload::{Arrival, Class, Counts, NONE},
@@ -74,10 +74,8 @@ impl Design {
         let facts = |phase: &model::plan::Phase| {
             let script = &phase.script;
             let is_index = phase.kind == PhaseKind::Index;
-            let scanned_rows = match is_index || script.writes() || searches(script) {
-                true => 0.0,
-                false => table_rows(plan, phase),
-            };
+            let scans = !(is_index || script.writes() || searches(script));
+            let rows = plan.table_rows(phase).filter(|_| scans);
             let counts = match phase.kind {
                 // The published figure of an index phase: rows of the tables per second.
                 PhaseKind::Index => Counts::Rows,
@@ -97,7 +95,7 @@ impl Design {
             };
             PhaseFacts {
                 counts,
-                scanned_rows,
+                scanned_rows: rows.map_or(0.0, |rows| rows as f64),
                 // A script may read only, and then none of its statements counts as effective.
                 writes: script.writes() && script.lua.is_none(),
                 drains: drains(script),
@@ -170,22 +168,6 @@ impl Design {
     }
 }
 
-/// Rows of the table that a phase reads: as loaded, or as the experiment says where phases fill it;
-/// 0 where the tables of its schema differ, because nobody knows which of them it reads.
-fn table_rows(plan: &Plan, phase: &Phase) -> f64 {
-    let own = plan.schemas.iter().filter(|schema| schema.name == phase.script.schema);
-    let mut loaded = own.flat_map(|schema| &schema.tables).map(|table| table.rows);
-    let first = loaded.next().unwrap_or(0);
-    if loaded.any(|other| other != first) {
-        return 0.0;
-    }
-    let named = phase.parameters.get("rows").copied();
-    match first {
-        0 => named.map_or(plan.experiment.rows as f64, |rows| rows as f64),
-        rows => rows as f64,
-    }
-}
-
 /// Whether a workload searches an index: then it examines the rows that it returns.
 fn searches(script: &Script) -> bool {
     script.statements().any(|statement| statement.index.iter().any(|index| index != NONE))
@@ -206,6 +188,7 @@ mod tests {
     use super::*;
     use model::{
         experiment::Experiment,
+        plan::Phase,
         schema::{Schema, Table},
         script::{End, Op, Role},
         subject::{Build, Config, Subject},
