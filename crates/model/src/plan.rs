@@ -244,7 +244,7 @@ mod tests {
             let table = |rows: &u64| Table { rows: *rows, copies: 1, ..Table::default() };
             let tables = tables.iter().map(table).collect();
             let schema = Schema { name: "s".to_owned(), tables, ..Schema::default() };
-            let parameters = [("rows", 1000), ("range", 50)];
+            let parameters = [("rows", 1000_i64), ("range", 50)];
             let parameters = parameters.map(|(name, value)| (name.to_owned(), value)).into();
             let script = Script { schema: "s".to_owned(), ..Script::default() };
             let phase = Phase { name: "r".to_owned(), script, parameters, ..Phase::default() };
