@@ -28,6 +28,7 @@ mod outputs;
 mod pooled;
 mod progress;
 mod referee;
+mod replaced;
 mod resumption;
 mod server_state;
 mod shell;
