@@ -189,8 +189,10 @@ fn plan_facts(plan: &Plan) -> Vec<(String, String)> {
 fn tables(plan: &Plan) -> Vec<(&'static str, String)> {
     let experiment = &plan.experiment;
     let as_said = |schema: &Schema| match schema.tables.as_slice() {
+        // A script makes them.
+        [] => false,
         [only] if only.rows > 0 => (only.copies, only.rows) == (experiment.tables, experiment.rows),
-        // Phases fill them, or a script does.
+        // Phases fill them.
         tables => tables.iter().all(|table| table.rows == 0),
     };
     if plan.schemas.iter().all(as_said) {
@@ -200,6 +202,9 @@ fn tables(plan: &Plan) -> Vec<(&'static str, String)> {
         ];
     }
     let loaded = plan.schemas.iter().map(|schema| {
+        if schema.tables.is_empty() {
+            return format!("{}: {}", schema.name, schema.help);
+        }
         let copies: u64 = schema.tables.iter().map(|table| table.copies).sum();
         let rows: f64 = schema.tables.iter().map(|table| table.all_rows()).sum();
         let (copies, rows) = (counted(copies, "table"), counted(rows as u64, "row"));
@@ -308,7 +313,12 @@ mod tests {
             let tables = sizes.iter().map(table).collect();
             let plan = Plan {
                 experiment: Experiment { tables: 1, rows: 1000, ..Experiment::default() },
-                schemas: vec![Schema { name: "s".to_owned(), tables, ..Schema::default() }],
+                schemas: vec![Schema {
+                    name: "s".to_owned(),
+                    help: "text".to_owned(),
+                    tables,
+                    ..Schema::default()
+                }],
                 ..Plan::default()
             };
             let found = super::tables(&plan);
@@ -318,7 +328,7 @@ mod tests {
         let as_said = [("tables", "1"), ("rows of each", "1000")];
         check(&[(1, 1000)], &as_said);
         check(&[(1, 0)], &as_said);
-        check(&[], &as_said);
+        check(&[], &[("tables", "s: text")]);
         check(&[(1, 8), (2, 40)], &[("tables", "s: 3 tables with 88 rows in all")]);
     }
 }
