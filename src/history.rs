@@ -326,13 +326,36 @@ fn again(trend: &Trend, before: Known<'_>, after: Known<'_>) -> Option<String> {
     }
     words.push(format!("factors.build=[{:?},{:?}]", levels[0], levels[1]));
     words.push(format!("baseline={{build={:?}}}", levels[0]));
-    let mut line = details::command_line(&after.0.plan.experiment.name, &[]);
+    let given: Option<Vec<String>> =
+        after.0.results.state_of(&after.0.info.id, runner::COMMAND).ok().flatten();
+    let given = shaping(given.unwrap_or_default());
+    let mut line = details::command_line(&after.0.plan.experiment.name, &given);
     let only = quoted(workload_of(&after.0.plan, &trend.phase));
     line.push_str(&format!(" --only {only} --budget 10m"));
     for word in words {
         line.push_str(&format!(" --set {}", quoted(&word)));
     }
     Some(line)
+}
+
+/// The options of a run that shape what it measures, without those that the command which measures
+/// a step again has itself.
+fn shaping(words: Vec<String>) -> Vec<String> {
+    let mut kept = Vec::new();
+    let mut words = words.into_iter();
+    while let Some(word) = words.next() {
+        if word.starts_with("--explain") {
+            continue;
+        }
+        // All others have their value behind them.
+        let Some(value) = words.next() else { break };
+        let key = value.split_once('=').map_or("", |(key, _)| key.trim());
+        let is_of_run = ["note", "seed", "blocks", "looks", "loads"].contains(&key);
+        if !is_of_run && !["--only", "--variant", "--budget"].contains(&word.as_str()) {
+            kept.extend([word, value]);
+        }
+    }
+    kept
 }
 
 /// Whether a later build lies where an earlier one was, or both come from one tree that has moved.
@@ -435,6 +458,15 @@ mod tests {
         let build = &mut after.0.plan.subjects[0].build;
         (build.basedir, build.compilation.flags) = (None, "rel_o3".to_owned());
         assert_eq!(again(&trend, (&before.0, &before.1), (&after.0, &after.1)), None);
+    }
+
+    #[test]
+    fn a_step_is_measured_again_with_the_keys_of_its_run() {
+        let line = "--only scan --set rows=5000 --set note=1a2b3c --catalog own --counts none \
+                    --budget 1h --explain=3 --set blocks=8";
+        let found = shaping(line.split_whitespace().map(str::to_owned).collect());
+        let expected = "--set rows=5000 --catalog own --counts none";
+        assert_eq!(found.join(" "), expected);
     }
 
     #[test]
