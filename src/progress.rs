@@ -49,8 +49,8 @@ pub(crate) enum Reports {
 impl Terminal {
     /// Redrawn lines where stderr is a terminal and nothing else was asked for, else plain lines.
     pub(crate) fn new(asked: Option<ProgressStyle>) -> Self {
-        let redraws = || asked.is_some() || !talk::is_dumb();
-        let is_drawn = std::io::stderr().is_terminal() && redraws();
+        let is_asked = asked.is_some() || !talk::is_dumb();
+        let is_drawn = is_asked && std::io::stderr().is_terminal();
         let style = match (asked.unwrap_or(ProgressStyle::Bar), is_drawn) {
             (ProgressStyle::Bar, false) => ProgressStyle::Plain,
             (style, _) => style,

@@ -22,7 +22,7 @@ pub(crate) fn unlike(plans: [&Plan; 2]) -> Option<[String; 2]> {
 
 /// The name of a schema that both plans have, and whose tables are made in two ways: they have
 /// other columns, indexes or constraints, or other rows.
-pub(crate) fn remade<'a>([one, other]: [&'a Plan; 2]) -> Option<&'a str> {
+pub(crate) fn remade([one, other]: [&Plan; 2]) -> Option<&str> {
     let is_other = |schema: &&Schema| {
         let mut same = other.schemas.iter().filter(|other| other.name == schema.name);
         same.any(|same| (&same.tables, &same.constraints) != (&schema.tables, &schema.constraints))
