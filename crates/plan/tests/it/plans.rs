@@ -481,3 +481,14 @@ fn a_note_is_a_text_whatever_it_looks_like() {
     check("[wip] faster", "[wip] faster");
     check("\"1a2b3c\"", "1a2b3c");
 }
+
+#[test]
+fn a_variable_of_the_environment_has_the_value_that_is_written() {
+    let text = "question = \"Which?\"\nsuite = \"quick\"\nfactors.build = [\"mine\"]\n\
+                [servers.mine]\nserver = \"mysql\"\nversion = \"9\"\n\
+                environment = { A = true, B = 5, C = \"on\" }\n";
+    let plan = plan_of(text).unwrap();
+    let found = &plan.subjects[0].build.environment;
+    let found: Vec<_> = found.iter().map(|(name, value)| [name.as_str(), value.as_str()]).collect();
+    assert_eq!(found, [["A", "true"], ["B", "5"], ["C", "on"]]);
+}
