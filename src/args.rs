@@ -1,12 +1,12 @@
 //! Option groups that several commands share.
 
-use crate::{talk, two_runs};
+use crate::{idle, talk, two_runs};
 use anyhow::Context;
 use clap::{
     Arg, ArgMatches, Args, Command, ValueEnum, builder::NonEmptyStringValueParser as NonEmpty,
     value_parser,
 };
-use model::{experiment::Design, plan::Plan, quoted};
+use model::plan::Plan;
 use plan::{Catalog, Emulation};
 use report::{Colors, Screen};
 use runner::{Counts, DataFolders, Options, Resume, Stop};
@@ -259,12 +259,11 @@ impl Color {
         let asked = matches.get_one(Self::NAME).copied().unwrap_or(Self::Auto);
         let stdout = std::io::stdout();
         let (columns, is_terminal) = (talk::columns(&stdout), stdout.is_terminal());
-        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-        let dumb = set("TERM").is_some_and(|term| term == "dumb");
+        let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let on = match asked {
             Self::Always => true,
             Self::Never => false,
-            Self::Auto => is_terminal && set("NO_COLOR").is_none() && !dumb,
+            Self::Auto => is_terminal && !is_plain && !talk::is_dumb(),
         };
         Screen { columns, colors: if on { Colors::On } else { Colors::Off } }
     }
@@ -462,27 +461,7 @@ impl ExperimentArgs {
     ) -> anyhow::Result<Plan> {
         let versions = crate::versions::HostVersions { places };
         let draft = self.draft(catalog, unset)?;
-        for table in draft.unused() {
-            talk::say(&format!(
-                "note: `[{table}]` is used by nothing: name it in `factors` to measure it"
-            ));
-        }
-        let (idle, own) = draft.idle_keys();
-        for key in idle {
-            let design = match draft.experiment.design {
-                Design::Interleaved => "interleaved",
-                Design::Classic => "classic",
-            };
-            talk::say(&format!(
-                "note: `{key}` has no effect in the {design} design, which takes {}",
-                quoted(own)
-            ));
-        }
-        if let Some([one, other]) = draft.attached_twice() {
-            talk::say(&format!(
-                "note: `{one}` and `{other}` are one server: what differs between them is noise"
-            ));
-        }
+        idle::tell(&draft);
         Ok(plan::plan(&draft, catalog, &versions)?)
     }
 }

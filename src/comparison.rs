@@ -112,6 +112,10 @@ pub(crate) fn report(
         Selection::All if !detailed => pooled::pools(results, by_run(&stored.slices))?,
         _ => by_run(&stored.slices).map(Pool::of).collect(),
     };
+    let apart = match selection {
+        Selection::All if detailed => pooled::apart_on_pages(results, by_run(&stored.slices)),
+        _ => None,
+    };
     for pool in pools {
         let slices = pool.runs[0];
         let mut compared = compare(results, &pool.runs, request)?;
@@ -141,7 +145,7 @@ pub(crate) fn report(
     }
     let mut report = requested(comparisons, all_details, request)?;
     if let Some(first) = report.comparisons.first_mut() {
-        first.warnings.extend(stored.warnings);
+        first.warnings.extend(stored.warnings.into_iter().chain(apart));
     }
     Ok(report)
 }
@@ -459,6 +463,9 @@ fn compare(
     }
     let mut comparison = analysis::compare(&observations, &design);
     comparison.warnings.extend(said);
+    let is_bank_named = matches!(request.bank, BankChoice::File(_));
+    let is_idle = is_bank_named && observations.noise.is_none();
+    comparison.warnings.extend(is_idle.then(|| noise::IDLE.to_owned()));
     comparison.warnings.extend(request.across.as_deref().map(across::warning));
     if comparison.subjects.len() == 1 {
         let other = across::factors(&plan).next().map(|one| {

@@ -1,6 +1,6 @@
 //! Runs of a series as values over time: gathered from results folders for `history` and `site`.
 
-use crate::{choice, comparison, details, noise::BankChoice, server_state, shell::quoted};
+use crate::{choice, comparison, details, noise::BankChoice, server_state, shell::quoted, sizes};
 use analysis::{
     Comparison,
     history::{History, Quantity, Session, Step, Trend},
@@ -256,15 +256,15 @@ fn choose(compared: &mut [(Session, Comparison)], wanted: &Wanted) -> anyhow::Re
 
 /// Says where runs of one series measured tables of different sizes: their values do not compare.
 fn unlike(runs: &[Run<'_>]) -> Option<String> {
-    let size = |run: &Run<'_>| (run.plan.experiment.tables, run.plan.experiment.rows);
     let first = runs.first()?;
-    let other = runs.iter().find(|run| size(run) != size(first))?;
-    let ((tables, rows), (other_tables, other_rows)) = (size(first), size(other));
-    Some(format!(
-        "runs differ in their tables: {tables} of {rows} rows in {}, {other_tables} of \
-         {other_rows} rows in {}; give each a series of its own",
-        first.info.id, other.info.id
-    ))
+    runs.iter().find_map(|other| {
+        let [own, others] = sizes::unlike([&first.plan, &other.plan])?;
+        Some(format!(
+            "runs differ in their tables: {own} in {}, {others} in {}; give each a series of its \
+             own",
+            first.info.id, other.info.id
+        ))
+    })
 }
 
 /// The command that measures each step again.
@@ -328,13 +328,36 @@ fn again(trend: &Trend, before: Known<'_>, after: Known<'_>) -> Option<String> {
     }
     words.push(format!("factors.build=[{:?},{:?}]", levels[0], levels[1]));
     words.push(format!("baseline={{build={:?}}}", levels[0]));
-    let mut line = details::command_line(&after.0.plan.experiment.name, &[]);
+    let given: Option<Vec<String>> =
+        after.0.results.state_of(&after.0.info.id, runner::COMMAND).ok().flatten();
+    let given = shaping(given.unwrap_or_default());
+    let mut line = details::command_line(&after.0.plan.experiment.name, &given);
     let only = quoted(workload_of(&after.0.plan, &trend.phase));
     line.push_str(&format!(" --only {only} --budget 10m"));
     for word in words {
         line.push_str(&format!(" --set {}", quoted(&word)));
     }
     Some(line)
+}
+
+/// The options of a run that shape what it measures, without those that the command which measures
+/// a step again has itself.
+fn shaping(words: Vec<String>) -> Vec<String> {
+    let mut kept = Vec::new();
+    let mut words = words.into_iter();
+    while let Some(word) = words.next() {
+        if word.starts_with("--explain") {
+            continue;
+        }
+        // All others have their value behind them.
+        let Some(value) = words.next() else { break };
+        let key = value.split_once('=').map_or("", |(key, _)| key.trim());
+        let is_of_run = ["note", "seed", "blocks", "looks", "loads"].contains(&key);
+        if !is_of_run && !["--only", "--variant", "--budget"].contains(&word.as_str()) {
+            kept.extend([word, value]);
+        }
+    }
+    kept
 }
 
 /// Whether a later build lies where an earlier one was, or both come from one tree that has moved.
@@ -463,6 +486,15 @@ mod tests {
         let build = &mut after.0.plan.subjects[0].build;
         (build.basedir, build.compilation.flags) = (None, "rel_o3".to_owned());
         assert_eq!(again(&trend, (&before.0, &before.1), (&after.0, &after.1)), None);
+    }
+
+    #[test]
+    fn a_step_is_measured_again_with_the_keys_of_its_run() {
+        let line = "--only scan --set rows=5000 --set note=1a2b3c --catalog own --counts none \
+                    --budget 1h --explain=3 --set blocks=8";
+        let found = shaping(line.split_whitespace().map(str::to_owned).collect());
+        let expected = "--set rows=5000 --catalog own --counts none";
+        assert_eq!(found.join(" "), expected);
     }
 
     #[test]

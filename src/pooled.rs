@@ -104,6 +104,21 @@ pub(crate) fn pools<'a>(
     Ok(found.into_iter().map(|(_, pool)| pool).collect())
 }
 
+/// What is said of a page of several runs, which shows each of them by itself, where others pool
+/// some of them.
+pub(crate) fn apart_on_pages<'a>(
+    results: &Results,
+    runs: impl Iterator<Item = &'a [StoredSlice]>,
+) -> Option<String> {
+    let pools = pools(results, runs).ok()?;
+    let most = pools.iter().map(|pool| pool.runs.len()).max()?;
+    (most > 1).then(|| {
+        "each run stands by itself on pages, with its own verdicts, also those of one plan: \
+         `dbdyno compare --all` as a table, as CSV or JSON pools their blocks"
+            .to_owned()
+    })
+}
+
 /// Why blocks of two runs are no repetitions of each other.
 fn difference(one: &Common, other: &Common) -> Option<String> {
     if let Some(what) = of_plans(&one.plan, &other.plan) {

@@ -49,7 +49,9 @@ pub(crate) enum Reports {
 impl Terminal {
     /// Redrawn lines where stderr is a terminal and nothing else was asked for, else plain lines.
     pub(crate) fn new(asked: Option<ProgressStyle>) -> Self {
-        let style = match (asked.unwrap_or(ProgressStyle::Bar), std::io::stderr().is_terminal()) {
+        let is_asked = asked.is_some() || !talk::is_dumb();
+        let is_drawn = is_asked && std::io::stderr().is_terminal();
+        let style = match (asked.unwrap_or(ProgressStyle::Bar), is_drawn) {
             (ProgressStyle::Bar, false) => ProgressStyle::Plain,
             (style, _) => style,
         };

@@ -1,6 +1,6 @@
 //! What is said where a run was interrupted, or cannot be continued.
 
-use crate::shell;
+use crate::{details, shell};
 use analysis::Comparison;
 use model::{experiment::Design, number::counted, plan::Plan};
 use serde_json::Value;
@@ -118,14 +118,21 @@ fn blocks(results: &Results, run: &RunInfo) -> anyhow::Result<String> {
     Ok(format!("{} of {all} complete", complete_blocks(&trials, &plan)))
 }
 
-/// In what the latest unfinished run of the experiment differs from `plan`.
+/// In what the latest unfinished run of the experiment differs from `plan`, or where it has none,
+/// of which other experiment one is; with the command that began it.
 fn unlike(plan: &Plan, results: &Path) -> Option<String> {
     let results = Results::open(results).ok()?;
-    let name = &plan.experiment.name;
-    let open = |run: &RunInfo| !run.finished && run.experiment == *name;
-    let run = results.runs().ok()?.into_iter().rev().find(open)?.id;
-    let other = results.plan_of(&run).ok()?;
-    Some(format!("the unfinished run {run} differs in {}", difference(&other, plan)))
+    let mut runs = results.runs().ok()?;
+    runs.retain(|run| !run.finished && results.plan_of(&run.id).is_ok());
+    let own = runs.iter().rfind(|run| run.experiment == plan.experiment.name);
+    let run = own.or(runs.last())?;
+    let what = match own {
+        Some(run) => format!("differs in {}", difference(&results.plan_of(&run.id).ok()?, plan)),
+        None => format!("is of `{}`", run.experiment),
+    };
+    let words: Vec<String> = results.state_of(&run.id, runner::COMMAND).ok()?.unwrap_or_default();
+    let began = details::command_line(&run.experiment, &words);
+    Some(format!("the unfinished run {} {what}, and began as `{began}`", run.id))
 }
 
 /// The keys of the experiment in which two plans differ, or else the part of the plan.
@@ -174,6 +181,20 @@ mod tests {
         assert!(said().contains(": 0 of 5 blocks complete; name it"), "{}", said());
         fs_err::remove_file(second.dir().join("plan.json")).unwrap();
         assert!(said().contains(second.id()) && said().contains("plan.json"), "{}", said());
+    }
+
+    #[test]
+    fn an_unfinished_run_of_another_experiment_is_named_with_its_command() {
+        let folder = tempfile::tempdir().unwrap();
+        let results = Results::open_or_create(folder.path().join("r")).unwrap();
+        let mut plan = plan_of(&[]);
+        plan.experiment.name = "mine".to_owned();
+        assert_eq!(unlike(&plan, results.dir()), None);
+        let run = results.start_run(&plan_of(&[]), &Environment::default()).unwrap();
+        run.note_state(runner::COMMAND, &["--budget", "1h"]).unwrap();
+        let said = unlike(&plan, results.dir()).unwrap();
+        let expected = "is of `quickstart`, and began as `dbdyno run quickstart --budget 1h`";
+        assert!(said.contains(run.id()) && said.ends_with(expected), "{said}");
     }
 
     #[test]

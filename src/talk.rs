@@ -76,6 +76,11 @@ pub(crate) fn terminal_columns(stream: &(impl IsTerminal + AsFd)) -> Option<usiz
     stream.is_terminal().then(known)
 }
 
+/// Whether terminals obey no escapes here, such as the shell of an editor.
+pub(crate) fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
 /// Says one line on stderr. Control characters from outside, line breaks too, are shown and not
 /// obeyed, and of a word that nobody could read only the start is shown.
 pub(crate) fn say(line: &str) {

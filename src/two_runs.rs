@@ -4,7 +4,7 @@
 use crate::{
     comparison::{Request, observed_in},
     noise::BankChoice,
-    resumption, server_state,
+    resumption, server_state, sizes,
 };
 use analysis::{Comparison, Design, Observations};
 use anyhow::{bail, ensure};
@@ -78,6 +78,12 @@ pub(crate) fn compare(
     comparison.warnings.extend(analysis::same_binaries(headers(), &run));
     comparison.conditions.extend(analysis::build_differences(headers(), &design));
     comparison.warnings.extend(changed);
+    comparison.warnings.extend(sizes::remade([&base.plan, &new.plan]).map(|schema| {
+        format!(
+            "the tables of `{schema}` are not the same in both runs: they differ in \
+             columns, indexes, constraints or rows"
+        )
+    }));
     let hosts = [&base, &new].map(|side| &side.info.environment);
     comparison.warnings.extend(analysis::host_differences(hosts[0], hosts[1]));
     let widened = widened(results, &mut comparison, (&base, &pairs), &request.bank)?;
@@ -296,12 +302,9 @@ fn pairs(base: &Side, new: &Side) -> anyhow::Result<Vec<Pair>> {
 
 /// Fails unless both runs measured the same: the phases that both have, on tables of equal size.
 fn check(base: &Side, new: &Side) -> anyhow::Result<()> {
-    let size = |side: &Side| (side.plan.experiment.tables, side.plan.experiment.rows);
-    let ((tables, rows), (new_tables, new_rows)) = (size(base), size(new));
-    ensure!(
-        (tables, rows) == (new_tables, new_rows),
-        "the runs differ in their tables: {tables} of {rows} rows, {new_tables} of {new_rows} rows"
-    );
+    if let Some([own, others]) = sizes::unlike([&base.plan, &new.plan]) {
+        bail!("the runs differ in their tables: {own}, {others}");
+    }
     let phases: BTreeMap<&str, &Phase> =
         base.plan.phases.iter().map(|phase| (phase.name.as_str(), phase)).collect();
     let both = new.plan.phases.iter();

@@ -1,9 +1,10 @@
 //! The run of a probe: the recorded one, or a new one.
 
 use super::{Bisection, Failed, Finished};
-use crate::{comparison, noise::BankChoice, progress::Terminal, server_state};
-use dbms::{Places, Source};
-use model::{plan::Plan, subject::Build};
+use crate::{
+    comparison, noise::BankChoice, progress::Terminal, replaced::is_replaced, server_state,
+};
+use model::plan::Plan;
 use runner::{Observer, Options, Resume};
 use std::collections::BTreeSet;
 use store::{Results, Selection};
@@ -64,45 +65,5 @@ impl Bisection<'_> {
         let failures = failures.collect();
         let comparison = analysis::compare(&observations, &design);
         Ok(Finished { run: run.to_owned(), comparison, failures })
-    }
-}
-
-/// Whether a build of the user's own is another one by now than that with this SHA-256, which is
-/// empty where nothing was recorded.
-fn is_replaced(build: &Build, recorded: &str, places: &Places) -> bool {
-    let is_own = build.basedir.is_some() || build.compilation.tree.is_some();
-    is_own && !recorded.is_empty() && program_sha256(build, places).as_deref() != Some(recorded)
-}
-
-/// SHA-256 of the program or library of a build, where it is there.
-fn program_sha256(build: &Build, places: &Places) -> Option<String> {
-    let resolved = dbms::resolve(build, places).ok()?;
-    let installed = match &resolved.source {
-        Source::Embedded(Some(library)) => {
-            dbms::installed_library(&resolved.server, library).ok()?
-        }
-        _ => dbms::installed(&resolved, places).ok()??,
-    };
-    Some(installed.binary_sha256)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_build_that_lies_in_the_place_of_another_one_has_no_recorded_runs() {
-        let root = tempfile::tempdir().unwrap();
-        let places = Places::at(&root.path().join("places"), None).unwrap();
-        let library = root.path().join("libsqlite3.so");
-        fs_err::write(&library, "one").unwrap();
-        let build = Build { basedir: Some(library.clone()), ..Build::named("sqlite") };
-        let recorded = program_sha256(&build, &places).unwrap();
-        assert!(!is_replaced(&build, &recorded, &places) && !is_replaced(&build, "", &places));
-        fs_err::write(&library, "two").unwrap();
-        assert!(is_replaced(&build, &recorded, &places));
-        fs_err::remove_file(&library).unwrap();
-        assert!(is_replaced(&build, &recorded, &places));
-        assert!(!is_replaced(&Build::named("sqlite@3.46.0"), &recorded, &places), "it is pinned");
     }
 }

@@ -5,6 +5,7 @@ use crate::{
     args::{Color, CountsArgs, ExperimentArgs, MeasuringArgs, QUICKSTART, Unset},
     comparison, count, credentials,
     exit::Code,
+    idle,
     noise::{self, BankChoice},
     progress::Terminal,
     signals, talk,
@@ -64,6 +65,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let catalog = measuring.catalog.open()?;
     let places = measuring.host.places()?;
     let mut draft = arguments.experiment.draft(&catalog, &Unset::default())?;
+    idle::tell(&draft);
     let experiment = draft.experiment.name.clone();
     let versions = HostVersions { places: &places };
     ensure!(

@@ -8,7 +8,7 @@ use crate::{
     exit::Code,
     measured,
     progress::Terminal,
-    signals, talk, two_runs,
+    replaced, signals, talk, two_runs,
 };
 use ::plan::hint;
 use analysis::explained::{Explained, stacks};
@@ -152,8 +152,19 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let (explanation, added) = match arguments.kept {
         true => (kept(&results, &run, by, phase, subjects)?, Ok(())),
         false => {
-            let explanation = counted_anew(&arguments, &plan, phase, subjects)?;
-            let added = results.keep_explanation(&run, &explanation);
+            let places = arguments.measuring.host.places()?;
+            let explanation = counted_anew(&arguments, &plan, phase, subjects, &places)?;
+            let others = replaced::since(&results.trials(&run)?, &plan, subjects, &places);
+            for label in &others {
+                talk::say(&format!(
+                    "warning: `{label}` is another program by now than run `{run}` measured: what \
+                     is explained here is not added to the run"
+                ));
+            }
+            let added = match others.is_empty() {
+                true => results.keep_explanation(&run, &explanation),
+                false => Ok(()),
+            };
             (explanation, added)
         }
     };
@@ -190,8 +201,9 @@ fn counted_anew(
     plan: &Plan,
     phase: &str,
     subjects: [&str; 2],
+    places: &dbms::Places,
 ) -> anyhow::Result<Explanation> {
-    let found = explained_by_runner(arguments, plan, phase, subjects)?;
+    let found = explained_by_runner(arguments, plan, phase, subjects, places)?;
     let sides = <[Side; 2]>::try_from(found.sides).ok().context("two variants are needed")?;
     let (phase, by, means) = (phase.to_owned(), arguments.by.quantity(), found.means);
     Ok(Explanation { format: EXPLANATION_FORMAT, phase, by, means, sides })
@@ -202,9 +214,9 @@ fn explained_by_runner(
     plan: &Plan,
     phase: &str,
     subjects: [&str; 2],
+    places: &dbms::Places,
 ) -> anyhow::Result<runner::Explained> {
     let measuring = &arguments.measuring;
-    let places = measuring.host.places()?;
     let stop = Stop::default();
     signals::connect(&stop).context("cannot listen for Ctrl-C")?;
     let name = format!("explain {}", plan.experiment.name);
@@ -220,7 +232,7 @@ fn explained_by_runner(
     let by = arguments.by.quantity();
     let what =
         Explaining { plan, phase, subjects: &subjects, by, operations: arguments.operations };
-    Ok(runner::explain(&what, &places, &options, &stop, &terminal)?)
+    Ok(runner::explain(&what, places, &options, &stop, &terminal)?)
 }
 
 /// The phase of this name, or the only one.

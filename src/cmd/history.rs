@@ -18,7 +18,10 @@ use report::{
     format::{self, Format},
     history::{Extent, HistoryPage, METRICS},
 };
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 use store::Results;
 
 pub(super) const VERB: Verb = Verb {
@@ -97,6 +100,10 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let pages = history::pages(&folders?, &wanted)?;
     let report = Report { screen: Color::screen(matches), ..Report::default() };
     if let Some(out) = &arguments.out {
+        anyhow::ensure!(
+            out != Path::new("-"),
+            "`--out -` would be a file of this name: `--format html` writes the page to stdout"
+        );
         outputs::write_page(
             Author::History,
             out,

@@ -93,6 +93,11 @@ fn ratio(text: &str) -> Result<f64, String> {
 /// Whether a path names one page, by its ending, and no folder. Fails for any other file that is
 /// there: it is not ours to overwrite.
 fn is_page(path: &Path) -> anyhow::Result<bool> {
+    anyhow::ensure!(
+        path != Path::new("-"),
+        "`--out -` would be a folder of this name: `dbdyno compare --format html` writes the page \
+         to stdout"
+    );
     let is_page = path
         .extension()
         .and_then(|end| end.to_str())
@@ -136,4 +141,24 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     };
     talk::data(&escape::terminal(&out.display().to_string()))?;
     Ok(Code::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_named_by_its_ending_and_is_not_stdout() {
+        let check = |path: &str, expected: bool| {
+            assert_eq!(is_page(Path::new(path)).unwrap(), expected, "{path}");
+        };
+        check("no-such.html", true);
+        check("no-such.HTM", true);
+        check("no-such", false);
+        check("src", false);
+        let refused = is_page(Path::new("-")).unwrap_err().to_string();
+        assert!(refused.ends_with("`dbdyno compare --format html` writes the page to stdout"));
+        let refused = is_page(Path::new("Cargo.toml")).unwrap_err().to_string();
+        assert!(refused.contains("does not end in `.html`"), "{refused}");
+    }
 }

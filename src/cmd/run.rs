@@ -59,7 +59,7 @@ struct Arguments {
     keep_data: bool,
     /// Measure until every verdict is decided, or until this time for loading and measuring is
     /// spent, such as `10m` or `2h`, but at least four blocks. Decided tests are measured no
-    /// further
+    /// further, and the file's `blocks` do not count
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     budget: Option<Duration>,
     /// Decide only what LIST names of `time` (throughput), `cpu` and `instructions`, with the

@@ -267,11 +267,11 @@ fn disk(host: &Host) -> Option<Finding> {
             format!("{place}, and the experiment needs about {}", shown(needed)),
             "free some space, or choose fewer rows or tables",
         ),
-        Some(needed) => Finding::good(format!("{place}, the experiment needs {}", shown(needed))),
-        None if memory_file_system => Finding::spoils(
+        _ if memory_file_system => Finding::spoils(
             format!("{place}, which is memory: files cost nothing there"),
             "put a disk there, unless that is what you want to measure",
         ),
+        Some(needed) => Finding::good(format!("{place}, the experiment needs {}", shown(needed))),
         None if free < DISK => Finding::limits(
             format!("{place}: small experiments only"),
             "free some space; `dbdyno plan EXPERIMENT` shows how much it needs",

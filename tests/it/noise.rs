@@ -160,7 +160,10 @@ fn a_comparison_uses_the_bank_of_its_host_class_and_says_so() {
     let mut other = host;
     other["cpu"] = "another".into();
     let file = lab.write("other.jsonl", &even_bank(&other));
-    assert!(!found(&["--bank", file.to_str().unwrap()]).iter().any(|cell| is_told(&cell)));
+    let other = ["--bank", file.to_str().unwrap()];
+    assert!(!found(&other).iter().any(|cell| is_told(&cell)));
+    let json = lab.succeed(&[&["compare", "--format", "json"], &other[..]].concat());
+    assert!(json.contains("`--bank` changes nothing here"), "{json}");
     let said = lab.refuses(&["compare", "--bank", "missing.jsonl"]);
     assert!(said.contains("there is no bank `missing.jsonl`: `dbdyno calibrate` writes"), "{said}");
 }

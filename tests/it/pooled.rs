@@ -46,6 +46,8 @@ fn blocks_of_equal_runs_are_pooled_and_others_stand_apart() {
     assert!(of_three["blocks"].as_u64() > Some(3), "of more than one run: {rows:?}");
     assert!(said.contains("not pooled with the earlier run `"), "{said}");
     assert!(said.contains("their plans differ in the tables"), "{said}");
+    let page = lab.succeed(&["compare", "--all", "--format", "html"]);
+    assert!(page.contains("each run stands by itself on pages"), "it is no table");
     let latest = text(&lab.run(&["compare"]).stdout);
     assert!(!latest.contains("pooled"), "one run alone: {latest}");
 }

@@ -181,7 +181,9 @@ fn the_command_that_resumes_a_run_without_a_complete_block_works() {
     assert!(said.contains("interrupted; no block is complete. "), "{said}");
     let other = ["--set", "rows=40000", "--resume"];
     let reason = lab.refuses(&[&arguments[..], &other].concat());
-    assert!(reason.contains(" differs in `rows` (50000 there, 40000 here)\n"), "{reason}");
+    let expected = " differs in `rows` (50000 there, 40000 here), and began as `dbdyno run \
+                    quickstart --set blocks=2 --set rows=50000 ";
+    assert!(reason.contains(expected), "{reason}");
     let command = said.lines().find_map(|line| line.split_once("Continue with: "));
     let command = command.unwrap_or_else(|| panic!("no command: {said}")).1;
     ends(0, in_shell(&lab, command));

@@ -73,12 +73,9 @@ impl Design {
             plan.subjects.iter().map(|s| (label(s), plan.base_of(s).map(str::to_owned))).collect();
         let facts = |phase: &model::plan::Phase| {
             let script = &phase.script;
-            let rows = phase.parameters.get("rows").copied();
             let is_index = phase.kind == PhaseKind::Index;
-            let scanned_rows = match is_index || script.writes() || searches(script) {
-                true => 0.0,
-                false => rows.map_or(plan.experiment.rows as f64, |rows| rows as f64),
-            };
+            let scans = !(is_index || script.writes() || searches(script));
+            let rows = plan.table_rows(phase).filter(|_| scans);
             let counts = match phase.kind {
                 // The published figure of an index phase: rows of the tables per second.
                 PhaseKind::Index => Counts::Rows,
@@ -98,7 +95,7 @@ impl Design {
             };
             PhaseFacts {
                 counts,
-                scanned_rows,
+                scanned_rows: rows.map_or(0.0, |rows| rows as f64),
                 // A script may read only, and then none of its statements counts as effective.
                 writes: script.writes() && script.lua.is_none(),
                 drains: drains(script),
@@ -192,6 +189,7 @@ mod tests {
     use model::{
         experiment::Experiment,
         plan::Phase,
+        schema::{Schema, Table},
         script::{End, Op, Role},
         subject::{Build, Config, Subject},
     };
@@ -287,6 +285,26 @@ mod tests {
         check(PhaseKind::Measure, Class::Read, 10.0);
         check(PhaseKind::Measure, Class::Write, 0.0);
         check(PhaseKind::Index, Class::Read, 0.0);
+    }
+
+    #[test]
+    fn a_scan_examines_the_rows_of_its_own_table() {
+        let check = |tables: &[u64], expected: f64| {
+            let mut plan = plan(Vec::new(), &[], &[]);
+            plan.experiment.rows = 1000;
+            let table = |rows: &u64| Table { rows: *rows, copies: 1, ..Table::default() };
+            let tables = tables.iter().map(table).collect();
+            plan.schemas = vec![Schema { name: "s".into(), tables, ..Schema::default() }];
+            let script = Script { schema: "s".into(), ..Script::default() };
+            plan.phases = vec![Phase { name: "scan".into(), script, ..Phase::default() }];
+            assert_eq!(Design::of(&plan).facts("scan").scanned_rows, expected);
+        };
+        check(&[70], 70.0);
+        check(&[70, 70], 70.0);
+        check(&[70, 900], 0.0);
+        // A phase fills it.
+        check(&[0], 1000.0);
+        check(&[], 1000.0);
     }
 
     #[test]

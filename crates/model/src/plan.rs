@@ -34,14 +34,27 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Rows of the table that a phase works on: as loaded, or as the experiment says where phases
+    /// fill it. None where the tables of its schema differ, because nobody knows which of them it
+    /// works on.
+    pub fn table_rows(&self, phase: &Phase) -> Option<u64> {
+        let own = self.schemas.iter().filter(|schema| schema.name == phase.script.schema);
+        let mut loaded = own.flat_map(|schema| &schema.tables).map(|table| table.rows);
+        let first = loaded.next().unwrap_or(0);
+        if loaded.any(|other| other != first) {
+            return None;
+        }
+        match first {
+            0 => Some(phase.number("rows").unwrap_or(self.experiment.rows)),
+            rows => Some(rows),
+        }
+    }
+
     /// What readers must know of phases whose range is larger than a table, if there are such.
     pub fn wide_ranges(&self) -> Option<String> {
-        let parameter = |phase: &Phase, name: &str| {
-            phase.parameters.get(name).and_then(|value| u64::try_from(*value).ok())
-        };
         let wide = |phase: &Phase| {
-            let rows = parameter(phase, "rows").unwrap_or(self.experiment.rows);
-            let range = parameter(phase, "range").filter(|range| *range > rows)?;
+            let rows = self.table_rows(phase)?;
+            let range = phase.number("range").filter(|range| *range > rows)?;
             Some((phase.name.clone(), range, rows))
         };
         let measured = self.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
@@ -119,6 +132,11 @@ pub struct Phase {
 }
 
 impl Phase {
+    /// A parameter that is a number of things.
+    fn number(&self, name: &str) -> Option<u64> {
+        self.parameters.get(name).and_then(|value| u64::try_from(*value).ok())
+    }
+
     /// Whether tables that are aged are aged by it.
     pub fn is_aged(&self) -> bool {
         self.kind == PhaseKind::Measure && self.script.changes_in_place()
@@ -218,6 +236,29 @@ impl Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::Table;
+
+    #[test]
+    fn ranges_are_as_wide_as_the_table_that_was_loaded() {
+        let check = |tables: &[u64], expected: &str| {
+            let table = |rows: &u64| Table { rows: *rows, copies: 1, ..Table::default() };
+            let tables = tables.iter().map(table).collect();
+            let schema = Schema { name: "s".to_owned(), tables, ..Schema::default() };
+            let parameters = [("rows", 1000_i64), ("range", 50)];
+            let parameters = parameters.map(|(name, value)| (name.to_owned(), value)).into();
+            let script = Script { schema: "s".to_owned(), ..Script::default() };
+            let phase = Phase { name: "r".to_owned(), script, parameters, ..Phase::default() };
+            let plan = Plan { schemas: vec![schema], phases: vec![phase], ..Plan::default() };
+            assert!(plan.wide_ranges().unwrap_or_default().contains(expected), "{tables:?}");
+            plan.wide_ranges().is_some()
+        };
+        assert!(check(&[20], "asks for ranges of 50 and a table has 20 rows"));
+        assert!(!check(&[60], ""));
+        // A phase fills it with as many as there are to be.
+        assert!(!check(&[0], ""));
+        // Nobody knows which of them is read.
+        assert!(!check(&[20, 60], ""));
+    }
 
     #[test]
     fn few_folders_need_less_than_a_run() {

@@ -1,6 +1,6 @@
 //! What an experiment holds, for callers that choose from it before there is a plan.
 
-use crate::Draft;
+use crate::{Draft, draft::DraftPhase};
 use model::{experiment::Design, plan::PhaseKind, subject::Build};
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -46,6 +46,33 @@ impl Draft {
         };
         let written = others.iter().copied().filter(|key| self.places.is_written(key));
         (written.collect(), own)
+    }
+
+    /// Keys of lengths that are written and that no phase takes, because each says itself when it
+    /// ends.
+    pub fn idle_lengths(&self) -> Vec<&'static str> {
+        let is_classic = self.experiment.design == Design::Classic;
+        let says_itself = |phase: &DraftPhase| {
+            let script = self.workloads[phase.workload].defaults();
+            is_classic && phase.suite.seconds.is_some()
+                || script.is_ok_and(|script| script.ends_by_itself())
+        };
+        let executed = |phase: &&DraftPhase| {
+            matches!(phase.suite.kind, PhaseKind::Measure | PhaseKind::Warmup)
+        };
+        if !self.phases.iter().filter(executed).all(says_itself) {
+            return Vec::new();
+        }
+        let keys: &[&'static str] =
+            if is_classic { &["read_seconds", "write_seconds"] } else { &["slice_seconds"] };
+        keys.iter().copied().filter(|key| self.places.is_written(key)).collect()
+    }
+
+    /// Sizes of tables that are written and that nothing of the experiment follows, and the
+    /// parameters that its tables have instead.
+    pub fn idle_sizes(&self) -> (&[&'static str], Vec<&str>) {
+        let own = self.schema_parameters.iter().map(String::as_str);
+        (self.idle_sizes.as_slice(), own.collect())
     }
 
     /// Two builds that are measured and are one server that is there already, if there are such.

@@ -8,6 +8,7 @@ use crate::{
     layers::{Layers, Locations, check_only, name_of},
     limits,
     preset::{self, Chosen},
+    sizes::Made,
     suggest,
     wire::{
         config::WireConfig,
@@ -38,6 +39,8 @@ pub struct Draft {
     pub(crate) schemas: Vec<Schema>,
     /// Names of the parameters that tables are loaded with.
     pub(crate) schema_parameters: BTreeSet<String>,
+    /// Sizes that are written and that nothing follows.
+    pub(crate) idle_sizes: Vec<&'static str>,
     /// The experiment's values for parameters.
     pub(crate) parameters: Parameters,
     /// The parameters of the suite in order, with the expression that holds.
@@ -100,6 +103,14 @@ pub fn load_experiment(
     let mut schemas = schemas(&found.workloads, catalog, &values)?;
     dataset::give(dataset, &mut schemas, &layers)?;
     let schema_parameters = schema_parameters(&found.workloads, catalog)?;
+    let made = Made {
+        catalog,
+        workloads: &found.workloads,
+        phases: &phases,
+        suite: &chosen.parameters,
+        values: &values,
+    };
+    let idle_sizes = made.idle(&layers.places());
     for workload in &mut found.workloads {
         name_of(&workload.schema).to_owned().clone_into(&mut workload.schema);
     }
@@ -124,6 +135,7 @@ pub fn load_experiment(
         workloads: found.workloads,
         schemas,
         schema_parameters,
+        idle_sizes,
     };
     draft.check()?;
     filled::check(&draft, &fillings, &overrides.only)?;

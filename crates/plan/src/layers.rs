@@ -351,12 +351,18 @@ fn parse_set(text: &str) -> Result<Table, Error> {
         return Err(invalid("`extends` belongs in a file"));
     }
     let line = |value: &str| format!("{key} = {value}");
-    if let Ok(table) = toml::from_str(&line(value)) {
-        return Ok(table);
+    let is_sentence = ["question", "note", "series"].contains(&key);
+    // The short name of a commit may look like a number.
+    let is_meant = |table: &Table| !is_sentence || table.get(key).is_some_and(Value::is_str);
+    match toml::from_str::<Table>(&line(value)) {
+        Ok(table) if is_meant(&table) => return Ok(table),
+        Err(error) if !is_sentence && error.message() == "duplicate key" => {
+            return Err(invalid("a key stands in it twice; keep one"));
+        }
+        _ => {}
     }
     let text = Value::String(value.to_owned()).to_string();
     let table = toml::from_str(&line(&text)).map_err(|_| wrong())?;
-    let is_sentence = ["question", "note"].contains(&key);
     let is_between = |start: char, end: char| value.starts_with(start) && value.ends_with(end);
     if !is_sentence && (is_between('[', ']') || is_between('{', '}')) {
         return Err(invalid(

@@ -36,6 +36,7 @@ mod random;
 mod render;
 mod scripts;
 mod secrets;
+mod sizes;
 mod source;
 mod subjects;
 mod suggest;

@@ -60,6 +60,10 @@ fn head(text: &mut String, plan: &Plan) -> std::fmt::Result {
 /// A schema with the number and the size of its tables.
 fn data(schema: &Schema) -> String {
     let tables = &schema.tables;
+    if tables.is_empty() {
+        // What a script makes.
+        return format!("{}, {}", schema.name, schema.help);
+    }
     let copies: u64 = tables.iter().map(|table| table.copies).sum();
     let name = &schema.name;
     let count = counted(copies, "table");

@@ -6,7 +6,7 @@ use super::{
     config::WireConfig,
     number::{self, Whole},
     percent::Percent,
-    value::{OneOrMany, Ordered, Scalar, WireArrival},
+    value::{OneOrMany, Ordered, Scalar, Variable, WireArrival},
 };
 use crate::source::{Fault, Under};
 use model::{
@@ -133,7 +133,7 @@ pub(crate) struct WireServer {
     #[serde(default)]
     prefix: Vec<String>,
     #[serde(default)]
-    environment: Ordered<Scalar>,
+    environment: Ordered<Variable>,
 }
 
 impl WireServer {
@@ -164,7 +164,7 @@ impl WireServer {
             recipe: self.recipe.as_ref(),
         };
         let mut environment = Vec::new();
-        for (name, Scalar(value)) in &self.environment.0 {
+        for (name, Variable(value)) in &self.environment.0 {
             if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
                 let reason = format!("`{name}` cannot name an environment variable");
                 return Err(Fault::invalid(reason)).under(name).under("environment");

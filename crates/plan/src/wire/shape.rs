@@ -6,7 +6,10 @@ use super::{
     number::Whole,
     role::{WireOpen as WireRoleOpen, WireRoleArrival},
     schema::WireColumn,
-    value::{Formula, Interval, OneOrMany, Ordered, Scalar, WireArrival, WireCondition, WireOpen},
+    value::{
+        Formula, Interval, OneOrMany, Ordered, Scalar, Variable, WireArrival, WireCondition,
+        WireOpen,
+    },
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
@@ -80,6 +83,7 @@ impl<T: JsonSchema> JsonSchema for Ordered<T> {
 shape!(Formula, _generator => json_schema!({ "type": ["integer", "number", "string"] }));
 shape!(WireCondition, _generator => json_schema!({ "type": ["boolean", "string"] }));
 shape!(Scalar, _generator => scalar());
+shape!(Variable, _generator => scalar());
 shape!(Interval, generator => {
     let ends = generator.subschema_for::<Formula>();
     json_schema!({

@@ -181,6 +181,43 @@ impl<'de> Deserialize<'de> for Scalar {
     }
 }
 
+/// The value of an environment variable: as [`Scalar`], but that a truth value is no setting of a
+/// server, and stays as it is written.
+#[derive(Debug, Clone)]
+pub(crate) struct Variable(pub(crate) String);
+
+struct VariableVisitor;
+
+impl Visitor<'_> for VariableVisitor {
+    type Value = Variable;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        ScalarVisitor.expecting(f)
+    }
+
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Variable, E> {
+        Ok(Variable(value.to_string()))
+    }
+
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Variable, E> {
+        Ok(Variable(value.to_string()))
+    }
+
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Variable, E> {
+        Ok(Variable(value.to_string()))
+    }
+
+    fn visit_str<E: de::Error>(self, value: &str) -> Result<Variable, E> {
+        Ok(Variable(value.to_owned()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Variable {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(VariableVisitor)
+    }
+}
+
 /// One text or number, or several: the levels of a factor.
 #[derive(Debug, Clone)]
 pub(crate) struct OneOrMany(pub(crate) Vec<String>);

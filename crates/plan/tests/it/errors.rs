@@ -393,6 +393,8 @@ fn the_command_line_is_checked_like_the_file() {
         let expected = format!("`--set {unquoted}`: texts in a list or a table have double quotes");
         check(&[unquoted], &[], &expected);
     }
+    let twice = "decide={ time = \"5%\", time = \"10%\" }";
+    check(&[twice], &[], "time = \"10%\" }`: a key stands in it twice; keep one");
     check(
         &[],
         &["point-qery"],

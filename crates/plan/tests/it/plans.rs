@@ -466,3 +466,29 @@ fn the_plan_reads_well() {
         assert!(text.lines().any(|shown| shown == line), "no line `{line}` in\n{text}");
     }
 }
+
+#[test]
+fn a_note_is_a_text_whatever_it_looks_like() {
+    let check = |given: &str, expected: &str| {
+        let overrides = Overrides { set: vec![format!("note={given}")], ..Overrides::default() };
+        let draft = load_experiment("quickstart", &catalog(), &overrides).unwrap();
+        assert_eq!(draft.experiment.note, expected);
+    };
+    // One short name of a commit in thirty has digits alone.
+    check("1234567", "1234567");
+    check("12e4567", "12e4567");
+    check("2026-11-29", "2026-11-29");
+    check("[wip] faster", "[wip] faster");
+    check("\"1a2b3c\"", "1a2b3c");
+}
+
+#[test]
+fn a_variable_of_the_environment_has_the_value_that_is_written() {
+    let text = "question = \"Which?\"\nsuite = \"quick\"\nfactors.build = [\"mine\"]\n\
+                [servers.mine]\nserver = \"mysql\"\nversion = \"9\"\n\
+                environment = { A = true, B = 5, C = \"on\" }\n";
+    let plan = plan_of(text).unwrap();
+    let found = &plan.subjects[0].build.environment;
+    let found: Vec<_> = found.iter().map(|(name, value)| [name.as_str(), value.as_str()]).collect();
+    assert_eq!(found, [["A", "true"], ["B", "5"], ["C", "on"]]);
+}

@@ -294,3 +294,22 @@ fn keys_that_the_design_does_not_use_are_found() {
     check("at_once = 2", &["at_once"]);
     check("design = \"classic\"\nat_once = 2", &[]);
 }
+
+#[test]
+fn sizes_and_lengths_that_nothing_follows_are_found() {
+    let check = |lines: &str, sizes: &[&str], lengths: &[&str]| {
+        let text = format!("question = \"Which?\"\n{lines}\n[factors]\nbuild = [\"sqlite\"]\n");
+        let folder = tempfile::tempdir().unwrap();
+        let draft = crate::draft(folder.path(), &text).unwrap();
+        assert_eq!(draft.idle_sizes().0, sizes, "{lines}");
+        assert_eq!(draft.idle_lengths(), lengths, "{lines}");
+    };
+    check("suite = \"quick\"\nrows = 5000\ntables = 2\nslice_seconds = 1", &[], &[]);
+    check("suite = \"tpcc\"", &[], &[]);
+    check("suite = \"tpcc\"\nrows = 5000\ntables = 2", &["rows", "tables"], &[]);
+    check("suite = \"vectors\"\nrows = 5000", &["rows"], &[]);
+    // Phases fill its tables, and their roles say when they end.
+    let fills = "suite = \"insert-benchmark\"\ndesign = \"classic\"\nrows = 5000";
+    check(fills, &[], &[]);
+    check(&format!("{fills}\nread_seconds = 60"), &[], &["read_seconds"]);
+}

@@ -16,6 +16,7 @@ use model::{
     number::{counted, ordinal},
     plan::Plan,
     record::TrialHeader,
+    schema::Schema,
     size,
 };
 
@@ -178,12 +179,38 @@ fn plan_facts(plan: &Plan) -> Vec<(String, String)> {
         ("rounds in a block", experiment.rounds.to_string()),
         ("independent loads", experiment.loads.to_string()),
         ("seed", experiment.seed.to_string()),
-        ("tables", experiment.tables.to_string()),
-        ("rows of each", experiment.rows.to_string()),
-        ("base", plan.base.join(", ")),
-        ("plan (SHA-256)", plan.hash.clone()),
     ]);
+    facts.extend(tables(plan));
+    facts.extend([("base", plan.base.join(", ")), ("plan (SHA-256)", plan.hash.clone())]);
     facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// The tables: as the experiment says, or as they are loaded where their schema has other sizes.
+fn tables(plan: &Plan) -> Vec<(&'static str, String)> {
+    let experiment = &plan.experiment;
+    let as_said = |schema: &Schema| match schema.tables.as_slice() {
+        // A script makes them.
+        [] => false,
+        [only] if only.rows > 0 => (only.copies, only.rows) == (experiment.tables, experiment.rows),
+        // Phases fill them.
+        tables => tables.iter().all(|table| table.rows == 0),
+    };
+    if plan.schemas.iter().all(as_said) {
+        return vec![
+            ("tables", experiment.tables.to_string()),
+            ("rows of each", experiment.rows.to_string()),
+        ];
+    }
+    let loaded = plan.schemas.iter().map(|schema| {
+        if schema.tables.is_empty() {
+            return format!("{}: {}", schema.name, schema.help);
+        }
+        let copies: u64 = schema.tables.iter().map(|table| table.copies).sum();
+        let rows: f64 = schema.tables.iter().map(|table| table.all_rows()).sum();
+        let (copies, rows) = (counted(copies, "table"), counted(rows as u64, "row"));
+        format!("{}: {copies} with {rows} in all", schema.name)
+    });
+    vec![("tables", loaded.collect::<Vec<_>>().join("; "))]
 }
 
 fn time(details: &Details, document: &mut Document) {
@@ -268,4 +295,40 @@ fn left_out(details: &Details, document: &mut Document) {
         document.items.push(Item::Table(Table { columns, rows }));
     }
     document.fold(format!("{} of the trials", counted(remarks.len(), "event")), remarks);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{experiment::Experiment, schema};
+
+    #[test]
+    fn tables_have_the_sizes_that_were_loaded() {
+        let check = |sizes: &[(u64, u64)], expected: &[(&str, &str)]| {
+            let table = |(copies, rows): &(u64, u64)| schema::Table {
+                copies: *copies,
+                rows: *rows,
+                ..schema::Table::default()
+            };
+            let tables = sizes.iter().map(table).collect();
+            let plan = Plan {
+                experiment: Experiment { tables: 1, rows: 1000, ..Experiment::default() },
+                schemas: vec![Schema {
+                    name: "s".to_owned(),
+                    help: "text".to_owned(),
+                    tables,
+                    ..Schema::default()
+                }],
+                ..Plan::default()
+            };
+            let found = super::tables(&plan);
+            let found: Vec<_> = found.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            assert_eq!(found, expected);
+        };
+        let as_said = [("tables", "1"), ("rows of each", "1000")];
+        check(&[(1, 1000)], &as_said);
+        check(&[(1, 0)], &as_said);
+        check(&[], &[("tables", "s: text")]);
+        check(&[(1, 8), (2, 40)], &[("tables", "s: 3 tables with 88 rows in all")]);
+    }
 }
