@@ -240,16 +240,16 @@ mod tests {
 
     #[test]
     fn ranges_are_as_wide_as_the_table_that_was_loaded() {
-        let check = |tables: &[u64], expected: &str| {
+        let check = |sizes: &[u64], expected: &str| {
             let table = |rows: &u64| Table { rows: *rows, copies: 1, ..Table::default() };
-            let tables = tables.iter().map(table).collect();
+            let tables = sizes.iter().map(table).collect();
             let schema = Schema { name: "s".to_owned(), tables, ..Schema::default() };
             let parameters = [("rows", 1000_i64), ("range", 50)];
             let parameters = parameters.map(|(name, value)| (name.to_owned(), value)).into();
             let script = Script { schema: "s".to_owned(), ..Script::default() };
             let phase = Phase { name: "r".to_owned(), script, parameters, ..Phase::default() };
             let plan = Plan { schemas: vec![schema], phases: vec![phase], ..Plan::default() };
-            assert!(plan.wide_ranges().unwrap_or_default().contains(expected), "{tables:?}");
+            assert!(plan.wide_ranges().unwrap_or_default().contains(expected), "{sizes:?}");
             plan.wide_ranges().is_some()
         };
         assert!(check(&[20], "asks for ranges of 50 and a table has 20 rows"));
