@@ -78,12 +78,7 @@ pub(crate) fn compare(
     comparison.warnings.extend(analysis::same_binaries(headers(), &run));
     comparison.conditions.extend(analysis::build_differences(headers(), &design));
     comparison.warnings.extend(changed);
-    comparison.warnings.extend(sizes::remade([&base.plan, &new.plan]).map(|schema| {
-        format!(
-            "the tables of `{schema}` are not the same in both runs: they differ in \
-             columns, indexes, constraints or rows"
-        )
-    }));
+    comparison.warnings.extend(remade([&base.plan, &new.plan]));
     let hosts = [&base, &new].map(|side| &side.info.environment);
     comparison.warnings.extend(analysis::host_differences(hosts[0], hosts[1]));
     let widened = widened(results, &mut comparison, (&base, &pairs), &request.bank)?;
@@ -103,6 +98,15 @@ pub(crate) fn compare(
          counts as a change of the variant"
     ));
     Ok((comparison, metrics))
+}
+
+/// That tables of two runs are not the same, where they are not.
+fn remade(plans: [&Plan; 2]) -> Option<String> {
+    let schema = sizes::remade(plans)?;
+    Some(format!(
+        "the tables of `{schema}` are not the same in both runs: they differ in columns, indexes, \
+         constraints or rows"
+    ))
 }
 
 /// That two runs counted instructions in different ways, where they did.
