@@ -78,8 +78,8 @@ impl BankChoice {
 }
 
 /// What is said of a bank that was named and does not help.
-pub(crate) const IDLE: &str = "`--bank` changes nothing here: a bank tells of single runs on hosts \
-    of its own kind, and not of pooled runs or of levels that `--across` compares";
+pub(crate) const IDLE: &str = "`--bank` changes nothing here: a bank has the noise of single runs \
+    on hosts of its own kind, and not of pooled runs or of levels that `--across` compares";
 
 /// What the chosen bank knows of the noise of a run: from other runs, on hosts of the same class.
 pub(crate) fn of_run(

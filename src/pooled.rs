@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(runs, [sound]);
         let is_told = |said: &String| said.starts_with("left out: ") && said.contains(&damaged);
         assert!(warnings.iter().any(is_told), "{warnings:?}");
-        // Whoever names it is told why it cannot be read.
+        // Whoever names it learns why it cannot be read.
         assert_eq!(read(&Selection::Run(damaged.clone())).0, [damaged]);
     }
 

@@ -116,7 +116,7 @@ fn a_run_that_is_continued_between_two_looks_is_judged_at_the_next_one() {
     let resumed = lab.run(&[&words[..], &["--resume"]].concat());
     let later = text(&resumed.stderr);
     assert!(resumed.status.success(), "{later}");
-    // A busy host costs blocks, and a look tells of those that are left.
+    // A busy host costs blocks, and a look names those that are left.
     let has_lost = is_disturbed(&lab.comparison()["warnings"].to_string());
     let is_at = |found: &[u32], planned: u32| match found {
         [one] => *one == planned || has_lost && (planned / 2..planned).contains(one),
@@ -127,9 +127,9 @@ fn a_run_that_is_continued_between_two_looks_is_judged_at_the_next_one() {
     assert!(is_at(&after, 10), "{after:?} {later}");
 }
 
-/// The blocks at each look that a run tells of.
+/// The blocks at each look, by what a run says.
 fn looks(said: &str) -> Vec<u32> {
-    // How the run ended is told beside them.
+    // How the run ended stands beside them.
     let lines = said.lines().filter(|line| !line.contains("the run ended after "));
     let rests = lines.filter_map(|line| line.split_once("after "));
     rests.filter_map(|(_, rest)| rest.split(" blocks: ").next()?.parse().ok()).collect()

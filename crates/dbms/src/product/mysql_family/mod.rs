@@ -36,7 +36,7 @@ const INNODB_SHARED_FILES: &[&str] = &[DATABASE, "ibdata1"];
 /// Where MyRocks keeps everything: the name of the forks of MySQL, and that of MariaDB.
 const ROCKSDB_FILES: &[&str] = &[".rocksdb", "#rocksdb"];
 
-/// Where data lie, who can enter, and where the log is, which alone tells of some failures.
+/// Where data lie, who can enter, and where the log is, which alone has some failures.
 const OWN_SETTINGS: &[&str] = &[
     "datadir",
     "log_error",
