@@ -91,8 +91,8 @@ fn every_kind_of_index_of_pgvector_is_used_and_finds_what_it_should() {
         }
     }
     // Slices have the work that the index permits: without it all searches take the same time, and
-    // with it a short one takes a sixth of a long one. The work of each index is measured at a time of its
-    // own, at which a busy host may be some times slower.
+    // with it a short one takes a sixth of a long one. The work of each index is measured at a time
+    // of its own, at which a busy host may be some times slower.
     let slices = lab.slices();
     let searches = |phase: &str| {
         let own = slices.iter().find(|slice| slice["phase"] == phase).unwrap();
