@@ -146,8 +146,8 @@ fn whole_gib(bytes: u64) -> u64 {
     bytes >> 30 << 30
 }
 
-/// The design of pooled runs of a plan, of which these are the trials. There is one look at the
-/// data, at its end.
+/// The design of pooled runs of a plan with these trials. There is one look at the data, at its
+/// end.
 pub(crate) fn design(plan: &Plan, trials: &[StoredTrial]) -> Design {
     Design { looks: Vec::new(), hosts: hosts(trials), ..Design::of(plan) }
 }

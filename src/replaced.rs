@@ -50,15 +50,30 @@ mod tests {
         environment::Environment,
         subject::{Config, Subject},
     };
+    use std::path::PathBuf;
 
-    #[test]
-    fn what_was_replaced_since_a_run_is_found_by_its_records() {
+    /// A library of SQLite of the user's own, and its SHA-256 as a run recorded it.
+    struct Lab {
+        root: tempfile::TempDir,
+        places: Places,
+        library: PathBuf,
+        build: Build,
+        recorded: String,
+    }
+
+    fn lab() -> Lab {
         let root = tempfile::tempdir().unwrap();
         let places = Places::at(&root.path().join("places"), None).unwrap();
         let library = root.path().join("libsqlite3.so");
         fs_err::write(&library, "one").unwrap();
         let build = Build { basedir: Some(library.clone()), ..Build::named("sqlite") };
         let recorded = program_sha256(&build, &places).unwrap();
+        Lab { root, places, library, build, recorded }
+    }
+
+    #[test]
+    fn what_was_replaced_since_a_run_is_found_by_its_records() {
+        let Lab { root, places, library, build, recorded } = lab();
         let (label, config) = ("mine".to_owned(), Config::default());
         let subject = Subject { label, build, config, levels: Levels::new() };
         let plan = Plan { subjects: vec![subject], ..Plan::default() };
@@ -82,12 +97,7 @@ mod tests {
 
     #[test]
     fn a_build_that_lies_in_the_place_of_another_one_has_no_recorded_runs() {
-        let root = tempfile::tempdir().unwrap();
-        let places = Places::at(&root.path().join("places"), None).unwrap();
-        let library = root.path().join("libsqlite3.so");
-        fs_err::write(&library, "one").unwrap();
-        let build = Build { basedir: Some(library.clone()), ..Build::named("sqlite") };
-        let recorded = program_sha256(&build, &places).unwrap();
+        let Lab { root: _root, places, library, build, recorded } = lab();
         assert!(!is_replaced(&build, &recorded, &places) && !is_replaced(&build, "", &places));
         fs_err::write(&library, "two").unwrap();
         assert!(is_replaced(&build, &recorded, &places));

@@ -1,10 +1,6 @@
 //! How many rows the tables of plans have, and in which tables two plans differ.
 
-use model::{
-    number::counted,
-    plan::Plan,
-    schema::{Schema, Table},
-};
+use model::{number::counted, plan::Plan, schema::Schema};
 
 /// The sizes of tables that two plans have in common, where these differ.
 pub(crate) fn unlike(plans: [&Plan; 2]) -> Option<[String; 2]> {
@@ -36,16 +32,14 @@ fn sizes(schema: &Schema) -> Vec<(u64, u64)> {
 }
 
 fn summary(schema: &Schema) -> String {
-    let copies: u64 = schema.tables.iter().map(|table| table.copies).sum();
-    let rows: f64 = schema.tables.iter().map(Table::all_rows).sum();
-    let rows = counted(rows as u64, "row");
-    format!("{copies} of `{}` with {rows} in all", schema.name)
+    let rows = counted(schema.all_rows() as u64, "row");
+    format!("{} of `{}` with {rows} in all", schema.copies(), schema.name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::experiment::Experiment;
+    use model::{experiment::Experiment, schema::Table};
 
     /// A plan with the key `rows`, and a table of so many rows in a schema with sizes of its own.
     fn plan(key: u64, rows: u64) -> Plan {

@@ -10,7 +10,7 @@ use crate::{
 };
 use anyhow::Context;
 use clap::{ArgMatches, Args, FromArgMatches};
-use model::{number::counted, plan::Plan, schema};
+use model::{number::counted, plan::Plan, schema::Schema};
 use report::document::{Column, Document, Item, Row, Table, TableCell};
 use runner::{
     Counts, DataFolders, Discrepancy, Options, Resume, Stop, Verification, Verified, VerifiedPhase,
@@ -148,8 +148,7 @@ fn document(plan: &Plan, verified: &Verified) -> Document {
 
 fn total(plan: &Plan, verified: &Verified) -> String {
     let documented = all(verified).filter(|one| one.documented.is_some()).count();
-    let rows: f64 =
-        plan.schemas.iter().flat_map(|schema| &schema.tables).map(schema::Table::all_rows).sum();
+    let rows: f64 = plan.schemas.iter().map(Schema::all_rows).sum();
     format!(
         "{} on {} with {} in all tables: {}, {}.",
         counted(plan.phases.iter().filter(|phase| is_measured(phase)).count(), "phase"),

@@ -160,7 +160,7 @@ fn rows<'a>(
 }
 
 /// Whether a host that was disturbed leaves several blocks of a setting not judged. A base has no
-/// verdict that says so, and a setting that the base lacks is compared with another one.
+/// verdict for that, and a setting that the base lacks is compared with another one.
 fn is_unjudged(cell: &Cell) -> bool {
     let is_open = cell.verdict == Verdict::Invalid || cell.base.is_none() && cell.blocks > 1;
     is_open && matches!(cell.reason, Some(Reason::Disturbed(_)))

@@ -68,6 +68,18 @@ pub struct Table {
     pub warm: BTreeMap<String, Vec<String>>,
 }
 
+impl Schema {
+    /// Tables, copies and all.
+    pub fn copies(&self) -> u64 {
+        self.tables.iter().map(|table| table.copies).sum()
+    }
+
+    /// Rows of all tables as they are loaded.
+    pub fn all_rows(&self) -> f64 {
+        self.tables.iter().map(Table::all_rows).sum()
+    }
+}
+
 impl Table {
     /// Rows of all copies.
     pub fn all_rows(&self) -> f64 {

@@ -15,7 +15,7 @@ use model::{
     expression::Expression,
     number::counted,
     plan::{Phase, PhaseKind, Settle},
-    schema::Table,
+    schema::Schema,
     script::{End, Op, Role, Script},
     workload::{Arrival, Mode},
 };
@@ -405,8 +405,7 @@ fn arrival_of(draft: &Draft, entry: &DraftPhase, script: &mut Script) -> Result<
 fn settle(draft: &Draft, entry: &DraftPhase, parameters: &Parameters) -> Result<Settle, Error> {
     let schema = &draft.workloads[entry.workload].schema;
     let schema = draft.schemas.iter().find(|other| other.name == *schema);
-    let tables = schema.iter().flat_map(|schema| &schema.tables);
-    let loaded: f64 = tables.map(Table::all_rows).sum();
+    let loaded = schema.map_or(0.0, Schema::all_rows);
     // Where phases insert the rows themselves, the load has none.
     let rows = loaded.max(draft.experiment.rows as f64 * draft.experiment.tables as f64);
     let published = SETTLE_SECONDS.0 + rows / SETTLE_ROWS_PER_SECOND;

@@ -5,7 +5,7 @@ use model::{
     escape,
     experiment::{Design, FEWEST_BLOCKS},
     plan::{Block, Phase, PhaseKind, Plan},
-    schema::{Schema, Table},
+    schema::Schema,
     script::{End, Role},
     size,
     subject::{START_FACTORS, Subject},
@@ -64,9 +64,8 @@ fn data(schema: &Schema) -> String {
         // What a script makes.
         return format!("{}, {}", schema.name, schema.help);
     }
-    let copies: u64 = tables.iter().map(|table| table.copies).sum();
     let name = &schema.name;
-    let count = counted(copies, "table");
+    let count = counted(schema.copies(), "table");
     let mut files = tables.iter().filter_map(|table| table.coded.as_ref()?.dataset.as_ref());
     let from = files.next().map(|file| format!(" from `{}`", file.path.display()));
     let from = from.unwrap_or_default();
@@ -76,8 +75,8 @@ fn data(schema: &Schema) -> String {
         }
         _ => {
             // Counts are bounded, so their sum is no rounded number.
-            let rows: f64 = tables.iter().map(Table::all_rows).sum();
-            format!("{name}, {count} with {} in all", counted(rows as u64, "row"))
+            let rows = counted(schema.all_rows() as u64, "row");
+            format!("{name}, {count} with {rows} in all")
         }
     }
 }

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     plan::{Block, PhaseKind, Plan},
     record::SliceState,
-    schema::Table,
+    schema::Schema,
 };
 use std::collections::BTreeSet;
 use values::SplitMix;
@@ -85,7 +85,7 @@ impl Phase<'_> {
     fn rows(&self) -> f64 {
         let about = &self.plan.phases[self.index];
         let own = self.plan.schemas.iter().filter(|schema| schema.name == about.script.schema);
-        let loaded: f64 = own.flat_map(|schema| &schema.tables).map(Table::all_rows).sum();
+        let loaded: f64 = own.map(Schema::all_rows).sum();
         let experiment = &self.plan.experiment;
         if loaded > 0.0 { loaded } else { experiment.rows as f64 * experiment.tables as f64 }
     }

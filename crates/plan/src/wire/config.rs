@@ -1,6 +1,6 @@
 //! Configuration files: `catalog/configs/SERVER/*.toml`, and `[configs.NAME]` of an experiment.
 
-use super::value::{Formula, Ordered, Scalar, ScalarVisitor};
+use super::value::{Formula, Ordered, SETTING, Scalar};
 use crate::source::{Fault, Under};
 use model::subject::{Config, Follows, Setting, Transport};
 use schemars::JsonSchema;
@@ -121,19 +121,19 @@ impl<'de> Visitor<'de> for SettingVisitor {
     }
 
     fn visit_i64<E: de::Error>(self, value: i64) -> Result<WireSetting, E> {
-        ScalarVisitor.visit_i64(value).map(WireSetting::bare)
+        SETTING.visit_i64(value).map(WireSetting::bare)
     }
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<WireSetting, E> {
-        ScalarVisitor.visit_f64(value).map(WireSetting::bare)
+        SETTING.visit_f64(value).map(WireSetting::bare)
     }
 
     fn visit_bool<E: de::Error>(self, value: bool) -> Result<WireSetting, E> {
-        ScalarVisitor.visit_bool(value).map(WireSetting::bare)
+        SETTING.visit_bool(value).map(WireSetting::bare)
     }
 
     fn visit_str<E: de::Error>(self, value: &str) -> Result<WireSetting, E> {
-        ScalarVisitor.visit_str(value).map(WireSetting::bare)
+        SETTING.visit_str(value).map(WireSetting::bare)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<WireSetting, A::Error> {

@@ -149,7 +149,13 @@ impl<'de> Deserialize<'de> for Interval {
 #[derive(Debug, Clone)]
 pub(crate) struct Scalar(pub(crate) String);
 
-pub(crate) struct ScalarVisitor;
+/// Reads it; the words are those of the truth values.
+pub(crate) struct ScalarVisitor([&'static str; 2]);
+
+/// As servers have truth values.
+pub(crate) const SETTING: ScalarVisitor = ScalarVisitor(["off", "on"]);
+/// As they are written.
+const VARIABLE: ScalarVisitor = ScalarVisitor(["false", "true"]);
 
 impl Visitor<'_> for ScalarVisitor {
     type Value = Scalar;
@@ -167,7 +173,7 @@ impl Visitor<'_> for ScalarVisitor {
     }
 
     fn visit_bool<E: de::Error>(self, value: bool) -> Result<Scalar, E> {
-        Ok(Scalar(if value { "on" } else { "off" }.to_owned()))
+        Ok(Scalar(self.0[usize::from(value)].to_owned()))
     }
 
     fn visit_str<E: de::Error>(self, value: &str) -> Result<Scalar, E> {
@@ -177,7 +183,7 @@ impl Visitor<'_> for ScalarVisitor {
 
 impl<'de> Deserialize<'de> for Scalar {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ScalarVisitor)
+        deserializer.deserialize_any(SETTING)
     }
 }
 
@@ -186,35 +192,9 @@ impl<'de> Deserialize<'de> for Scalar {
 #[derive(Debug, Clone)]
 pub(crate) struct Variable(pub(crate) String);
 
-struct VariableVisitor;
-
-impl Visitor<'_> for VariableVisitor {
-    type Value = Variable;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        ScalarVisitor.expecting(f)
-    }
-
-    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Variable, E> {
-        Ok(Variable(value.to_string()))
-    }
-
-    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Variable, E> {
-        Ok(Variable(value.to_string()))
-    }
-
-    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Variable, E> {
-        Ok(Variable(value.to_string()))
-    }
-
-    fn visit_str<E: de::Error>(self, value: &str) -> Result<Variable, E> {
-        Ok(Variable(value.to_owned()))
-    }
-}
-
 impl<'de> Deserialize<'de> for Variable {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(VariableVisitor)
+        deserializer.deserialize_any(VARIABLE).map(|Scalar(text)| Variable(text))
     }
 }
 

@@ -205,9 +205,8 @@ fn tables(plan: &Plan) -> Vec<(&'static str, String)> {
         if schema.tables.is_empty() {
             return format!("{}: {}", schema.name, schema.help);
         }
-        let copies: u64 = schema.tables.iter().map(|table| table.copies).sum();
-        let rows: f64 = schema.tables.iter().map(|table| table.all_rows()).sum();
-        let (copies, rows) = (counted(copies, "table"), counted(rows as u64, "row"));
+        let copies = counted(schema.copies(), "table");
+        let rows = counted(schema.all_rows() as u64, "row");
         format!("{}: {copies} with {rows} in all", schema.name)
     });
     vec![("tables", loaded.collect::<Vec<_>>().join("; "))]

@@ -1,12 +1,7 @@
 //! Writes before the first block: tables that were just loaded have full pages, and the first
 //! changes of each page cost several times what later ones do.
 
-use crate::{
-    Error,
-    intruders::emulation::all_done,
-    run::Run,
-    server::{Instance, tables},
-};
+use crate::{Error, intruders::emulation::all_done, run::Run, server::Instance};
 use model::{
     drive::{Assignment, StretchEnd},
     script::{Script, Statement},
@@ -33,7 +28,7 @@ pub(super) fn age(run: &mut Run<'_>, instance: &mut Instance) -> Result<u64, Err
         }
         done.push(&phase.script.workload);
         let schema = run.schema_of(phase)?.clone();
-        let operations = (tables::rows(&schema) * plan.experiment.age).ceil() as u64;
+        let operations = (schema.all_rows() * plan.experiment.age).ceil() as u64;
         run.now(&format!("aging: {operations} operations of {}", phase.name));
         if all == 0 {
             instance.connect(1)?;

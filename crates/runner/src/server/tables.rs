@@ -15,17 +15,12 @@ const ROWS_PER_SEARCH: f64 = 5.0;
 /// Operations of a script, after which a server that has already done so many searches executes as
 /// many instructions as it will.
 pub(crate) fn operations_to_warm(schema: &Schema, script: &Script, searched: f64) -> u64 {
-    let searches = rows(schema) / ROWS_PER_SEARCH - searched;
+    let searches = schema.all_rows() / ROWS_PER_SEARCH - searched;
     match script.lookups().searches {
         0.0 => 0,
         // A conversion to an integer saturates.
         of_one => (searches / of_one) as u64,
     }
-}
-
-/// Rows of all tables as they are loaded.
-pub(crate) fn rows(schema: &Schema) -> f64 {
-    schema.tables.iter().map(Table::all_rows).sum()
 }
 
 /// The phase before another one that fills its tables, where the load leaves one of them empty.
