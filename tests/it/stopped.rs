@@ -32,6 +32,8 @@ const BUSY_NS: u64 = 300_000;
 const LOOKS: usize = 5;
 const LOOK: Duration = Duration::from_millis(100);
 
+/// At a set rate, so that slices are as long as they say: the work of a slice follows from the rate
+/// of a moment, and a host that became faster since would end it before anyone stops it.
 const EXPERIMENT: &str = r#"
 question = "Who stood still?"
 workloads = ["point-query"]
@@ -40,6 +42,7 @@ blocks = 1
 rounds = 6
 slice_seconds = 3
 warmup_seconds = 0.1
+arrival = { per_second = 300, spacing = "even" }
 "#;
 
 /// Slices that were measured so far, as the progress tells them.
