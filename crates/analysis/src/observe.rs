@@ -12,7 +12,7 @@ use crate::{
     rate,
     sla::RULES,
     slow::Use,
-    stalled::Stalled,
+    stalled::{SHORT, Stalled},
     warning::{Location, Warnings},
 };
 use model::{
@@ -211,6 +211,7 @@ pub fn observe<'a>(
                     found.warnings.add(place(slice), &text, 1);
                     found.disturbed.insert(slice.phase.clone(), *disturbed);
                 }
+                found.warnings.add(place(slice), SHORT, stalled.is_short(&input, &facts).into());
                 load.add(slice);
                 found.measurements.extend(measure(&input, &facts, &missed));
             }

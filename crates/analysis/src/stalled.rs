@@ -20,6 +20,14 @@ const TIMES_MEDIAN: f64 = 1000.0;
 /// too.
 const RATE: f64 = 10.0;
 
+/// A test has shorter slices than planned below this share of their length.
+const SHORT_SHARE: f64 = 1.0 / 3.0;
+/// Why they are.
+pub(crate) const SHORT: &str = "slices took less than a third of their planned length, because \
+                                the servers were slower when the run chose the work of a slice: \
+                                intervals are wider than they need be, and another run chooses \
+                                anew";
+
 /// Lengths of slices [s] by run and phase, then by subject, in ascending order.
 #[derive(Debug, Default)]
 pub(crate) struct Stalled<'a> {
@@ -70,6 +78,16 @@ impl<'a> Stalled<'a> {
             return Some("they took 5 times their planned length, or longer");
         }
         None
+    }
+
+    /// Whether the slices of a test are much shorter than planned: those of all variants, as one
+    /// may be that much faster than the base, on which the plan is made.
+    pub(crate) fn is_short(&self, input: &Input<'_>, facts: &PhaseFacts) -> bool {
+        let test = self.lengths.get(&(input.run, input.slice.phase.as_str()));
+        let median = |lengths: &Vec<f64>| lengths.get(lengths.len() / 2).copied();
+        let limit = SHORT_SHARE * facts.slice_seconds;
+        !facts.has_pieces
+            && test.is_some_and(|test| test.values().filter_map(median).all(|one| one < limit))
     }
 }
 
@@ -138,6 +156,24 @@ mod tests {
         // A disk under load slows all.
         check(&[("a", &[9.0, 9.5]), ("b", &[12.0, 12.5])], &[9.0, 9.5, 12.0, 12.5]);
         check(&[("a", &[0.01, 0.9]), ("b", &[0.02, 0.01])], &[]);
+    }
+
+    #[test]
+    fn slices_are_short_if_those_of_all_variants_are() {
+        let facts = PhaseFacts { slice_seconds: 3.0, ..PhaseFacts::default() };
+        let check = |facts: &PhaseFacts, lengths: &[(&str, &[f64])], expected: bool| {
+            let slices = slices(lengths);
+            let input = |slice| Input { experiment: "e", run: "r", slice };
+            let inputs: Vec<Input<'_>> = slices.iter().map(input).collect();
+            let found = Stalled::of(&inputs).is_short(&inputs[0], facts);
+            assert_eq!(found, expected, "{lengths:?}");
+        };
+        check(&facts, &[("a", &[4.0, 0.9, 0.4, 0.2, 0.9]), ("b", &[0.5])], true);
+        check(&facts, &[("a", &[0.9, 1.1, 1.2]), ("b", &[0.5])], false);
+        check(&facts, &[("a", &[3.0]), ("b", &[0.5])], false);
+        check(&PhaseFacts { has_pieces: true, ..facts }, &[("a", &[0.5])], false);
+        // The length of an index build, of which nothing is planned.
+        check(&PhaseFacts::default(), &[("a", &[0.5])], false);
     }
 
     #[test]
