@@ -244,15 +244,7 @@ impl Case<'_> {
 
 /// Why a subject is known not to do what a workload says.
 fn documented(script: &Script, subject: &Subject, check: Check) -> Option<String> {
-    let known = script.deviations.iter().find(|known| {
-        let engine = |engine: &String| {
-            subject.config.engine.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(engine))
-        };
-        known.server == subject.build.server
-            && known.engine.as_ref().is_none_or(engine)
-            && known.check == check
-    });
-    known.map(|known| known.reason.clone())
+    script.deviation(subject, check).map(|known| known.reason.clone())
 }
 
 fn examine(instance: &mut Instance, case: &Case<'_>) -> Result<VerifiedPhase, Error> {
