@@ -81,7 +81,17 @@ impl Effect {
     }
 }
 
+/// First words of statements that begin or end a transaction.
+const BRACKETS: [&str; 5] = ["BEGIN", "START", "COMMIT", "END", "ROLLBACK"];
+
 impl Statement {
+    /// Whether it begins or ends a transaction that the workload writes itself, by its common text.
+    pub fn is_bracket(&self) -> bool {
+        let mut words = self.sql.trim_start().split(|c: char| !c.is_ascii_alphabetic());
+        let first = words.next().unwrap_or_default();
+        BRACKETS.iter().any(|word| first.eq_ignore_ascii_case(word))
+    }
+
     /// Rows that one execution changes, at most, by its definition.
     pub fn rows_changed(&self) -> u64 {
         let told = || match self.expect.changed {
