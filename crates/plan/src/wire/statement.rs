@@ -352,7 +352,9 @@ fn effect_of<'a>(
 ) -> Effect {
     let merges = |text: &String| {
         let upper = text.to_ascii_uppercase();
-        ["ON CONFLICT", "ON DUPLICATE", " IGNORE "].iter().any(|words| upper.contains(words))
+        let words = upper.split_whitespace().collect::<Vec<&str>>().join(" ");
+        let merging = ["ON CONFLICT", "ON DUPLICATE", " IGNORE ", " OR REPLACE "];
+        merging.iter().any(|one| words.contains(one))
     };
     let merges = texts.clone().any(merges);
     match verb(texts.next().map_or("", String::as_str)).as_str() {
@@ -438,6 +440,11 @@ mod tests {
         let text = "/* hint */ INSERT INTO t VALUES (1)".to_owned();
         let effect = effect_of(std::iter::once(&text), Class::Write, 1);
         assert_eq!(effect, Effect::Insert(1));
+        for merging in ["INSERT IGNORE\nINTO t", "INSERT OR REPLACE INTO t", "REPLACE INTO t"] {
+            let text = format!("{merging} VALUES (1)");
+            let effect = effect_of(std::iter::once(&text), Class::Write, 1);
+            assert_eq!(effect, Effect::Merge(1), "{text}");
+        }
     }
 
     #[test]
