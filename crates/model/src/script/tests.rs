@@ -92,6 +92,16 @@ fn pieces_of_rows_are_whole_operations() {
 }
 
 #[test]
+fn what_a_procedure_changes_is_what_is_expected_of_it() {
+    let mut call = Statement { class: Class::Write, ..Statement::plain("CALL p()") };
+    assert_eq!(call.rows_changed(), 0);
+    call.expect.changed = Some(Bounds { low: 0, high: 3 });
+    assert_eq!(call.rows_changed(), 3);
+    call.class = Class::Other;
+    assert_eq!(call.rows_changed(), 0);
+}
+
+#[test]
 fn a_role_that_follows_another_still_does() {
     assert_eq!(script(End::With(1)).piece(1, 4).roles[0].end, End::With(1));
 }
