@@ -16,6 +16,7 @@ const INHERITED: &[&str] = &[
     "HOME",
     "LANG",
     "LC_ALL",
+    "LUA_PATH",
     "PATH",
     "RUST_BACKTRACE",
     "TMPDIR",

@@ -123,7 +123,8 @@ pub struct Op {
     pub draws: Span,
     /// The statements in order; BEGIN and COMMIT of a transaction are the first and the last.
     pub statements: Span,
-    /// Whether they are a transaction, to be rolled back after a failure.
+    /// Whether they are a transaction, to be rolled back after a failure; one that the workload
+    /// begins by a statement of its own has no others.
     pub transaction: bool,
     /// Whether any of them changes rows.
     pub writes: bool,

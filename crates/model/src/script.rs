@@ -6,7 +6,8 @@
 
 use crate::Parameters;
 use crate::lua::Lua;
-use crate::workload::{Arrival, Class, Counts, Deviation, Mode, TableChoice};
+use crate::subject::Subject;
+use crate::workload::{Arrival, Check, Class, Counts, Deviation, Mode, TableChoice};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -93,10 +94,25 @@ impl Script {
         unknown || self.statements().any(|statement| statement.class == Class::Write)
     }
 
-    /// Whether it writes and leaves as many rows as it finds.
+    /// Whether it writes and leaves as many rows as it finds, as far as its statements say what
+    /// they do.
     pub fn changes_in_place(&self) -> bool {
         let declared = self.coded.is_none() && self.lua.is_none();
-        declared && self.writes() && self.ops().all(|op| op.inserts() == op.deletes())
+        let is_known = |one: &Statement| one.class != Class::Write || one.effect != Effect::Other;
+        let known = declared && self.statements().all(is_known);
+        known && self.writes() && self.ops().all(|op| op.inserts() == op.deletes())
+    }
+
+    /// What a subject is known not to do as the workload says.
+    pub fn deviation(&self, subject: &Subject, check: Check) -> Option<&Deviation> {
+        let engine = |engine: &String| {
+            subject.config.engine.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(engine))
+        };
+        self.deviations.iter().find(|known| {
+            known.server == subject.build.server
+                && known.engine.as_ref().is_none_or(engine)
+                && known.check == check
+        })
     }
 
     /// Part `index` of `of` equal parts of the work: each role ends after its share, and the shares

@@ -110,7 +110,7 @@ fn phase(draft: &Draft, entry: &DraftPhase, levels: Levels) -> Result<Phase, Err
     let (script, arrival) = if executes(suite.kind) {
         let mut script = workload.resolve(&parameters)?;
         let arrival = arrival_of(draft, entry, &mut script)?;
-        check_pauses(&script).map_err(|error| error.at(in_suite()))?;
+        check_pauses(&script).map_err(|error| error.at(arrival_place(draft, entry, &script)))?;
         (script, arrival)
     } else {
         (workload.script(&parameters, Limits::Unchecked)?, Arrival::Closed)
@@ -167,6 +167,15 @@ fn check_length(draft: &Draft, entry: &DraftPhase, seconds: f64) -> Result<(), E
     Err(Error::Invalid { place: draft.places.of(&["suite"]), reason })
 }
 
+/// Where the arrival of a phase is written.
+fn arrival_place(draft: &Draft, entry: &DraftPhase, script: &Script) -> Location {
+    match (draft.arrival, entry.suite.arrival) {
+        (Some(_), _) => draft.places.of(&["arrival"]),
+        (None, Some(_)) => draft.places.of(&["suite"]),
+        (None, None) => Location { file: script.source.clone(), line: None },
+    }
+}
+
 /// Refuses rates that no host reaches.
 fn check_rates(
     draft: &Draft,
@@ -174,11 +183,6 @@ fn check_rates(
     script: &Script,
     seconds: f64,
 ) -> Result<(), Error> {
-    let place = || match (draft.arrival, entry.suite.arrival) {
-        (Some(_), _) => draft.places.of(&["arrival"]),
-        (None, Some(_)) => draft.places.of(&["suite"]),
-        (None, None) => Location { file: script.source.clone(), line: None },
-    };
     for role in &script.roles {
         let Some(per_second) = role.arrival.per_second() else { continue };
         let rate = Rate { per_second, connections: role.clients, seconds };
@@ -187,7 +191,7 @@ fn check_rates(
             [_] => of_phase,
             _ => format!("the role `{}` of {of_phase}", role.name),
         };
-        rate.check(&who).map_err(|error| error.at(place()))?;
+        rate.check(&who).map_err(|error| error.at(arrival_place(draft, entry, script)))?;
     }
     Ok(())
 }

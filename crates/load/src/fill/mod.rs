@@ -20,7 +20,7 @@ mod vectors;
 
 use crate::{
     Error, protocol,
-    wire::{Destination, Loading, Session, Split},
+    wire::{Destination, Failure, Loading, Session, Split},
 };
 use crew::Crew;
 pub use index::index;
@@ -92,6 +92,7 @@ fn load_lane(session: &mut dyn Session, table: &TablePlan, lane: Lane) -> Result
     for range in lane.transactions() {
         let Loaded { sent, stored } = table
             .load(session, &into, range, &mut maker)
+            .map_err(referring)
             .map_err(Error::server(format!("cannot load rows into `{name}`")))?;
         if stored != sent {
             return Err(Error::Schema(format!(
@@ -102,6 +103,20 @@ fn load_lane(session: &mut dyn Session, table: &TablePlan, lane: Lane) -> Result
         all += sent;
     }
     Ok(all)
+}
+
+/// The failure of a load, with what to do where rows refer to others that come later. SQLite, which
+/// adds no constraints later, writes the words in capitals.
+fn referring(failure: Failure) -> Failure {
+    if !failure.message().contains("foreign key") {
+        return failure;
+    }
+    failure.worded(|message| {
+        format!(
+            "{message}; write foreign keys between tables into `[constraints]`, which are added \
+             when all rows are there"
+        )
+    })
 }
 
 fn execute(session: &mut dyn Session, on: &str, statements: &[String]) -> Result<(), Error> {

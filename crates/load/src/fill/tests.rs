@@ -1,9 +1,9 @@
 //! Loads into SQLite, and what the loaded rows must be whatever loads them.
 
-use super::{fill, index, plan, rows::TableRows};
+use super::{fill, index, plan, referring, rows::TableRows};
 use crate::{
     Error, protocol,
-    wire::{RowSink, RowSource, Session, Split},
+    wire::{Failure, RowSink, RowSource, Session, Split},
 };
 use model::{
     drive::{Endpoint, IndexJob, LoadIndexes, LoadJob, Target},
@@ -187,6 +187,16 @@ fn a_failed_load_names_the_table_and_the_reason() {
         |table| table.columns[0] = drawn("id", Generator::from(Integer { value: 1 })),
         "into `sbtest1`: UNIQUE constraint failed",
     );
+}
+
+#[test]
+fn a_row_that_refers_to_one_that_is_not_there_yet_has_a_remedy() {
+    let told = |message: &str| referring(Failure::own(message)).message().to_owned();
+    let postgres = "insert or update on table \"o\" violates foreign key constraint \"f\"";
+    let remedy = "; write foreign keys between tables into `[constraints]`, which are added when \
+                  all rows are there";
+    assert_eq!(told(postgres), format!("{postgres}{remedy}"));
+    assert_eq!(told("disk full"), "disk full");
 }
 
 /// Rows as one line each.

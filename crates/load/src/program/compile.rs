@@ -114,7 +114,7 @@ impl<'a> Compiler<'a> {
             pauses: op.pauses,
             draws,
             statements: Span { start, end },
-            transaction: op.transaction,
+            transaction: op.transaction || op.statements.iter().any(script::Statement::is_bracket),
             writes,
         });
         Ok(())

@@ -174,6 +174,20 @@ fn statements_in_turn_are_repeated_together_on_one_table() {
 }
 
 #[test]
+fn a_transaction_that_the_workload_begins_itself_is_rolled_back_too() {
+    let check = |first: &str, expected: bool| {
+        let both = vec![model::script::Statement::plain(first), statement("SELECT 1", vec![])];
+        let program = compiled(&assignment(vec![op("o", both)], 1), "mysql").unwrap();
+        assert_eq!(program.statements.len(), 2, "{first}");
+        assert_eq!(program.ops[0].transaction, expected, "{first}");
+    };
+    check("BEGIN", true);
+    check(" start transaction read only", true);
+    check("SELECT 2", false);
+    check("BEGINNING", false);
+}
+
+#[test]
 fn a_transaction_has_two_statements_more() {
     let one = op("o", vec![statement("SELECT 1", vec![])]);
     let check = |transaction: bool, expected: usize| {

@@ -81,17 +81,26 @@ impl Effect {
     }
 }
 
+/// First words of statements that begin or end a transaction.
+const BRACKETS: [&str; 5] = ["BEGIN", "START", "COMMIT", "END", "ROLLBACK"];
+
 impl Statement {
-    /// Rows that one execution changes, at most, by its definition.
+    /// Whether it begins or ends a transaction that the workload writes itself, by its common text.
+    pub fn is_bracket(&self) -> bool {
+        let mut words = self.sql.trim_start().split(|c: char| !c.is_ascii_alphabetic());
+        let first = words.next().unwrap_or_default();
+        BRACKETS.iter().any(|word| first.eq_ignore_ascii_case(word))
+    }
+
+    /// Rows that one execution changes, at most, by its definition; of what nobody knows, such as a
+    /// procedure, those that the workload expects.
     pub fn rows_changed(&self) -> u64 {
-        let told = || match self.expect.changed {
-            Some(changed) => changed.high,
-            None => u64::from(self.rows_per_statement.unwrap_or(1)),
-        };
+        let told = self.expect.changed.map(|changed| changed.high);
+        let usual = || u64::from(self.rows_per_statement.unwrap_or(1));
         match self.effect {
             Effect::Insert(rows) | Effect::Merge(rows) => rows,
-            Effect::Update | Effect::Delete => told(),
-            Effect::Other if self.class == Class::Write => told(),
+            Effect::Update | Effect::Delete => told.unwrap_or_else(usual),
+            Effect::Other if self.class == Class::Write => told.unwrap_or(0),
             Effect::Read | Effect::Other => 0,
         }
     }

@@ -1,4 +1,6 @@
 use super::*;
+use crate::Levels;
+use crate::subject::{Build, Config};
 use crate::workload::{NONE, Spacing};
 use values::generator::Uniform;
 
@@ -35,6 +37,29 @@ fn what_adds_and_removes_as_many_rows_changes_in_place() {
     check(&[op(&[delete, insert])], true);
     check(&[op(&[update, delete])], false);
     check(&[op(&[update]), op(&[insert])], false);
+    check(&[op(&[update, (Class::Write, Effect::Other)])], false);
+    check(&[op(&[update, (Class::Other, Effect::Other)])], true);
+}
+
+#[test]
+fn a_known_deviation_is_that_of_a_server_an_engine_and_a_check() {
+    let mut subject = Subject {
+        label: "a".to_owned(),
+        build: Build::named("mysql@9"),
+        config: Config::default(),
+        levels: Levels::new(),
+    };
+    let known = Deviation {
+        server: "mysql".to_owned(),
+        engine: Some("RocksDB".to_owned()),
+        check: Check::Effect,
+        reason: "a trigger".to_owned(),
+    };
+    let script = Script { deviations: vec![known], ..script(End::Stretch) };
+    assert_eq!(script.deviation(&subject, Check::Effect), None);
+    subject.config.engine = Some("rocksdb".to_owned());
+    assert_eq!(script.deviation(&subject, Check::Effect), script.deviations.first());
+    assert_eq!(script.deviation(&subject, Check::Rows), None);
 }
 
 #[test]
@@ -64,6 +89,16 @@ fn pieces_of_rows_are_whole_operations() {
     check(1000, &[100, 100, 100, 200, 100, 100, 100, 200]);
     check(950, &[500, 500]);
     check(100, &[100, 100, 100]);
+}
+
+#[test]
+fn what_a_procedure_changes_is_what_is_expected_of_it() {
+    let mut call = Statement { class: Class::Write, ..Statement::plain("CALL p()") };
+    assert_eq!(call.rows_changed(), 0);
+    call.expect.changed = Some(Bounds { low: 0, high: 3 });
+    assert_eq!(call.rows_changed(), 3);
+    call.class = Class::Other;
+    assert_eq!(call.rows_changed(), 0);
 }
 
 #[test]

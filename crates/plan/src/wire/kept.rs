@@ -11,10 +11,21 @@ use std::collections::BTreeSet;
 /// A kept value comes from an earlier statement of the same operation, or from an operation that
 /// another role executes.
 pub(super) fn check(ops: &[Op], roles: &[Role]) -> Result<(), Fault> {
+    let statements = ops.iter().flat_map(|op| &op.statements);
+    let all: BTreeSet<&str> = statements.filter_map(|one| one.capture.as_deref()).collect();
     for (index, op) in ops.iter().enumerate() {
-        check_op(op, from_others(op, roles)).under(index).under("op")?;
+        let known = Known { usable: from_others(op, roles), all: &all };
+        check_op(op, known).under(index).under("op")?;
     }
     Ok(())
+}
+
+/// Names of kept values.
+struct Known<'a> {
+    /// Those that a statement may use.
+    usable: BTreeSet<&'a str>,
+    /// Those of the whole workload.
+    all: &'a BTreeSet<&'a str>,
 }
 
 /// What operations of other roles keep for `op`.
@@ -24,7 +35,7 @@ fn from_others<'a>(op: &Op, roles: &'a [Role]) -> BTreeSet<&'a str> {
     theirs.flat_map(|other| &other.statements).filter_map(|one| one.capture.as_deref()).collect()
 }
 
-fn check_op<'a>(op: &'a Op, mut known: BTreeSet<&'a str>) -> Result<(), Fault> {
+fn check_op<'a>(op: &'a Op, mut known: Known<'a>) -> Result<(), Fault> {
     for draw in &op.draws {
         check_value(&draw.value, &known).under(&draw.name).under("draw")?;
     }
@@ -32,12 +43,12 @@ fn check_op<'a>(op: &'a Op, mut known: BTreeSet<&'a str>) -> Result<(), Fault> {
         // The statement of an operation that has only one may be written on the operation itself,
         // whose place is the nearest one then.
         check_statement(statement, &known).under(index).under("statement")?;
-        known.extend(statement.capture.as_deref());
+        known.usable.extend(statement.capture.as_deref());
     }
     Ok(())
 }
 
-fn check_statement(statement: &Statement, known: &BTreeSet<&str>) -> Result<(), Fault> {
+fn check_statement(statement: &Statement, known: &Known<'_>) -> Result<(), Fault> {
     for draw in &statement.draws {
         check_value(&draw.value, known).under(&draw.name).under("draw")?;
     }
@@ -53,7 +64,7 @@ fn check_statement(statement: &Statement, known: &BTreeSet<&str>) -> Result<(), 
     }
 }
 
-fn check_value(value: &Value, known: &BTreeSet<&str>) -> Result<(), Fault> {
+fn check_value(value: &Value, known: &Known<'_>) -> Result<(), Fault> {
     match value {
         Value::Captured { name, .. } => check_name(name, known),
         Value::Between { low, high } => {
@@ -63,11 +74,19 @@ fn check_value(value: &Value, known: &BTreeSet<&str>) -> Result<(), Fault> {
     }
 }
 
-fn check_name(name: &str, known: &BTreeSet<&str>) -> Result<(), Fault> {
-    if known.contains(name) {
+fn check_name(name: &str, known: &Known<'_>) -> Result<(), Fault> {
+    if known.usable.contains(name) {
         return Ok(());
     }
-    let hint = suggest::hint(name, known.iter().copied());
+    if known.all.contains(name) {
+        let reason = format!(
+            "`{name}` is captured in another operation of the same role, or behind this place: \
+             use it behind the statement that captures it, in the same operation, or give that \
+             operation a role of its own"
+        );
+        return Err(Fault::invalid(reason));
+    }
+    let hint = suggest::hint(name, known.usable.iter().copied());
     let (place, name) = (Location::default(), name.to_owned());
     Err(Error::UnknownName { place, what: "captured value", name, hint }.into())
 }

@@ -124,9 +124,11 @@ impl WireStatement {
         let expect = expect(self.expect.as_ref(), numbers).under("expect")?;
         let rows = rows_per_statement.map(u64::from);
         let rows = rows.or(expect.changed.map(|changed| changed.high)).unwrap_or(1);
+        let texts = std::iter::once(&sql).chain(self.sql_for.values());
+        let class = self.class.unwrap_or_else(|| class_of_all(texts.clone()));
         let statement = Statement {
-            effect: effect_of(std::iter::once(&sql).chain(self.sql_for.values()), rows),
-            class: self.class.unwrap_or_else(|| class_of(&sql)),
+            effect: effect_of(texts, class, rows),
+            class,
             rows_per_statement,
             repeat: repeat.unwrap_or(1),
             sql,
@@ -343,16 +345,23 @@ fn expect(wire: Option<&WireExpect>, numbers: Numbers<'_>) -> Result<Expect, Fau
 }
 
 /// What a statement does, by the verb of its common text; `rows` are those that it adds, at most.
-fn effect_of<'a>(mut texts: impl Iterator<Item = &'a String> + Clone, rows: u64) -> Effect {
+fn effect_of<'a>(
+    mut texts: impl Iterator<Item = &'a String> + Clone,
+    class: Class,
+    rows: u64,
+) -> Effect {
     let merges = |text: &String| {
         let upper = text.to_ascii_uppercase();
-        ["ON CONFLICT", "ON DUPLICATE", " IGNORE "].iter().any(|words| upper.contains(words))
+        let words = upper.split_whitespace().collect::<Vec<&str>>().join(" ");
+        let merging = ["ON CONFLICT", "ON DUPLICATE", " IGNORE ", " OR REPLACE "];
+        merging.iter().any(|one| words.contains(one))
     };
     let merges = texts.clone().any(merges);
     match verb(texts.next().map_or("", String::as_str)).as_str() {
         "INSERT" if !merges => Effect::Insert(rows),
         "INSERT" | "REPLACE" => Effect::Merge(rows),
-        "SELECT" => Effect::Read,
+        // What a function that it calls does nobody knows.
+        "SELECT" if class != Class::Write => Effect::Read,
         "UPDATE" => Effect::Update,
         "DELETE" => Effect::Delete,
         _ => Effect::Other,
@@ -393,12 +402,22 @@ fn changes_rows(sql: &str) -> bool {
     })
 }
 
-/// What the first word of a statement says about its class.
+/// The class of a statement: that of its common text, which comes first, unless a server is to
+/// write by its own.
+fn class_of_all<'a>(texts: impl Iterator<Item = &'a String>) -> Class {
+    let mut classes = texts.map(|text| class_of(text));
+    let common = classes.next().unwrap_or_default();
+    if classes.any(|class| class == Class::Write) { Class::Write } else { common }
+}
+
+/// What the first word of a statement says about its class. What a procedure or a block of code
+/// does nobody knows, so that it may write.
 fn class_of(sql: &str) -> Class {
     match verb(sql).as_str() {
         "WITH" if changes_rows(sql) => Class::Write,
         "SELECT" | "WITH" | "SHOW" | "VALUES" | "TABLE" | "EXPLAIN" => Class::Read,
         "INSERT" | "UPDATE" | "DELETE" | "REPLACE" | "MERGE" => Class::Write,
+        "CALL" | "DO" | "TRUNCATE" => Class::Write,
         _ => Class::Other,
     }
 }
@@ -419,7 +438,27 @@ mod tests {
             check(other, Class::Other);
         }
         let text = "/* hint */ INSERT INTO t VALUES (1)".to_owned();
-        assert_eq!(effect_of(std::iter::once(&text), 1), Effect::Insert(1));
+        let effect = effect_of(std::iter::once(&text), Class::Write, 1);
+        assert_eq!(effect, Effect::Insert(1));
+        for merging in ["INSERT IGNORE\nINTO t", "INSERT OR REPLACE INTO t", "REPLACE INTO t"] {
+            let text = format!("{merging} VALUES (1)");
+            let effect = effect_of(std::iter::once(&text), Class::Write, 1);
+            assert_eq!(effect, Effect::Merge(1), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_calls_a_procedure_or_a_function_that_writes_may_do_anything() {
+        let check = |texts: [&str; 2], expected: (Class, Effect)| {
+            let texts = texts.map(str::to_owned);
+            let class = class_of_all(texts.iter());
+            assert_eq!((class, effect_of(texts.iter(), class, 1)), expected, "{texts:?}");
+        };
+        check(["CALL p(?)", "SELECT p(?)"], (Class::Write, Effect::Other));
+        check(["SELECT p(?)", "CALL p(?)"], (Class::Write, Effect::Other));
+        check(["SELECT 1", "SELECT 2"], (Class::Read, Effect::Read));
+        check(["BEGIN", "START TRANSACTION"], (Class::Other, Effect::Other));
+        check(["INSERT INTO t VALUES (1)", "SELECT p(1)"], (Class::Write, Effect::Insert(1)));
     }
 
     #[test]

@@ -208,7 +208,7 @@ impl<'de> Visitor<'de> for OneOrManyVisitor {
     type Value = OneOrMany;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of levels such as [1, 40]")
+        f.write_str("a text, a number or a list of them, such as [1, 40]")
     }
 
     fn visit_i64<E: de::Error>(self, value: i64) -> Result<OneOrMany, E> {

@@ -214,7 +214,7 @@ fn an_operation_starts_after_pauses_or_at_a_rate() {
     assert_eq!(known, expected.map(|(keying, think)| (1000 * keying, 1000 * think)));
     let refused = plan_of(&format!("{text}arrival = {{ per_second = 5 }}\n{build}")).unwrap_err();
     let reason = "operations of `tpcc-terminals` have `keying_ms` or `think_ms`";
-    assert!(refused.to_string().contains(reason), "{refused}");
+    assert!(refused.to_string().contains(&format!(":3`: {reason}")), "{refused}");
 }
 
 #[test]

@@ -229,7 +229,7 @@ fn mistakes_with_kept_values_are_named() {
             "[[role]]\nname = \"b\"\nops = [\"use\"]\n",
             "[[role]]\nname = \"b\"\nops = [\"keep\", \"use\"]\n",
         ),
-        "unknown captured value `least`; there is none",
+        "own.toml:13`: `least` is captured in another operation of the same role, or behind",
     );
     check(
         "every",

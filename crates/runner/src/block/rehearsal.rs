@@ -53,6 +53,35 @@ pub(super) fn prepare_all(
 fn with_few_rows(schema: &Schema) -> Schema {
     let mut schema = schema.clone();
     let most = u64::from(schema.constraints.is_empty());
-    schema.tables.iter_mut().for_each(|table| table.rows = table.rows.min(most));
+    for table in &mut schema.tables {
+        let lists = [&mut table.indexes, &mut table.finish].into_iter();
+        let lists = lists.flat_map(|by_dialect| by_dialect.values_mut().flatten());
+        // Statements tell the number of the load: no sequence goes on from 0.
+        for text in table.create.values_mut().chain(lists) {
+            *text = text.replace("{rows}", &table.rows.to_string());
+        }
+        table.rows = table.rows.min(most);
+    }
     schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::schema::Table;
+
+    #[test]
+    fn few_rows_are_loaded_and_statements_tell_the_number_of_all() {
+        let next = ("postgres".to_owned(), vec!["SELECT setval('s', {rows})".to_owned()]);
+        let table = Table { rows: 1000, finish: [next].into(), ..Table::default() };
+        let mut schema = Schema { tables: vec![table], ..Schema::default() };
+        let check = |schema: &Schema, rows: u64| {
+            let few = with_few_rows(schema);
+            assert_eq!(few.tables[0].rows, rows);
+            assert_eq!(few.tables[0].finish["postgres"], ["SELECT setval('s', 1000)"]);
+        };
+        check(&schema, 1);
+        schema.constraints.insert("any".to_owned(), vec!["ALTER TABLE t".to_owned()]);
+        check(&schema, 0);
+    }
 }

@@ -45,6 +45,11 @@ pub(crate) fn names(schema: &Schema) -> Vec<String> {
     schema.tables.iter().flat_map(Table::copy_names).collect()
 }
 
+/// The end of a message about tables that hold other rows than statements changed: a server reports
+/// only what a statement itself changes.
+pub(crate) const BY_TRIGGERS: &str = "; if triggers or foreign keys change rows too, say so by a \
+                                      `[[deviation]]` of `effect` in the workload's file";
+
 /// Reads every table and index into the cache.
 pub(crate) fn warm(run: &Run<'_>, instance: &mut Instance) -> Result<(), Error> {
     let protocol = instance.target.protocol.clone();

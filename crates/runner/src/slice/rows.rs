@@ -69,8 +69,9 @@ pub(crate) fn mismatch(expected: i128, found: u64) -> Option<String> {
     (expected != i128::from(found)).then(|| {
         format!(
             "the tables hold {}, but by the rows that the server reported as inserted and \
-             deleted they should hold {expected}",
-            counted(found, "row")
+             deleted they should hold {expected}{}",
+            counted(found, "row"),
+            tables::BY_TRIGGERS
         )
     })
 }

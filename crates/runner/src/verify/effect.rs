@@ -52,8 +52,9 @@ pub(super) fn check(
         return Ok(None);
     }
     let text = format!(
-        "the tables have {} rows more than before, but the server reported {grown}",
-        after - before
+        "the tables have {} rows more than before, but the server reported {grown}{}",
+        after - before,
+        tables::BY_TRIGGERS
     );
     Ok(Some(case.discrepancy(Some(Check::Effect), text)))
 }

@@ -244,15 +244,7 @@ impl Case<'_> {
 
 /// Why a subject is known not to do what a workload says.
 fn documented(script: &Script, subject: &Subject, check: Check) -> Option<String> {
-    let known = script.deviations.iter().find(|known| {
-        let engine = |engine: &String| {
-            subject.config.engine.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(engine))
-        };
-        known.server == subject.build.server
-            && known.engine.as_ref().is_none_or(engine)
-            && known.check == check
-    });
-    known.map(|known| known.reason.clone())
+    script.deviation(subject, check).map(|known| known.reason.clone())
 }
 
 fn examine(instance: &mut Instance, case: &Case<'_>) -> Result<VerifiedPhase, Error> {
@@ -380,6 +372,10 @@ fn rolled_back(assignment: &mut Assignment, mode: Mode) {
         for statement in &mut op.statements {
             statement.mode = statement.mode_in("", Some(mode));
             statement.mode_for.clear();
+            if statement.is_bracket() {
+                // It would end the transaction that is rolled back, or be refused in it.
+                statement.repeat = 0;
+            }
         }
         op.statements.insert(0, Statement::plain("BEGIN"));
         op.statements.push(Statement::plain("ROLLBACK"));
@@ -418,6 +414,16 @@ mod tests {
         let statements = &all.script.roles[0].ops[0].statements;
         let modes: Vec<Mode> = statements[1..3].iter().map(|s| s.mode).collect();
         assert_eq!(modes, [Mode::Text, Mode::Prepared]);
+    }
+
+    #[test]
+    fn a_workload_commits_nothing_by_itself_where_it_is_rolled_back() {
+        let own = ["BEGIN", "UPDATE t SET a = 1", "COMMIT"].map(Statement::plain);
+        let mut all = with(own.to_vec());
+        rolled_back(&mut all, Mode::Text);
+        let statements = &all.script.roles[0].ops[0].statements;
+        let told: Vec<u64> = statements.iter().map(|statement| statement.repeat).collect();
+        assert_eq!(told, [1, 0, 1, 0, 1]);
     }
 
     #[test]
