@@ -72,13 +72,32 @@ fn is_job(text: &str) -> bool {
 
 /// A job that has ended is unknown after some minutes: then no task is left.
 fn tasks(jobs: &[&str]) -> anyhow::Result<Vec<Task>> {
-    let mut command = Command::new("squeue");
-    command.args(["--noheader", "--array", "--format=%K|%T|%R", "--jobs", &jobs.join(",")]);
-    match said(&mut command) {
+    match said(&mut queue(jobs)) {
         Ok(said) => Ok(said.lines().filter_map(task).collect()),
-        Err(error) if is_unknown(&error) => Ok(Vec::new()),
+        Err(error) if has_ended(&error) => Ok(Vec::new()),
         Err(error) => Err(error),
     }
+}
+
+/// By these, users choose what `squeue` shows them. A task that it hides would be done again.
+const CHOICES: [&str; 7] = [
+    "SQUEUE_ACCOUNT",
+    "SQUEUE_LICENSES",
+    "SQUEUE_NAMES",
+    "SQUEUE_PARTITION",
+    "SQUEUE_QOS",
+    "SQUEUE_STATES",
+    "SQUEUE_USERS",
+];
+
+/// The command that lists all tasks of jobs.
+fn queue(jobs: &[&str]) -> Command {
+    let mut command = Command::new("squeue");
+    command.args(["--noheader", "--array", "--format=%K|%T|%R", "--jobs", &jobs.join(",")]);
+    for name in CHOICES {
+        command.env_remove(name);
+    }
+    command
 }
 
 /// `3|RUNNING|n1`, or `4|PENDING|(Resources)`.
@@ -91,17 +110,20 @@ fn task(line: &str) -> Option<Task> {
     })
 }
 
-fn is_unknown(error: &anyhow::Error) -> bool {
-    error.to_string().contains("Invalid job id")
+/// Whether nothing of a job is left, which Slurm still knows for some minutes.
+fn has_ended(error: &anyhow::Error) -> bool {
+    let said = error.to_string();
+    ["Invalid job id", "already completing or completed"].iter().any(|words| said.contains(words))
 }
 
-/// One after the other: an earlier job may be unknown, and nothing of it is left.
+/// One after the other: an earlier job may have ended. None stays because of another one.
 fn cancel(jobs: &[&str]) -> anyhow::Result<()> {
     let canceled = |job: &&str| match said(Command::new("scancel").arg(job)) {
-        Err(error) if !is_unknown(&error) => Err(error),
+        Err(error) if !has_ended(&error) => Err(error),
         _ => Ok(()),
     };
-    jobs.iter().try_for_each(canceled)
+    let ends: Vec<anyhow::Result<()>> = jobs.iter().map(canceled).collect();
+    ends.into_iter().collect()
 }
 
 /// `slurmstepd-n2: error: *** JOB 31 ON n2 CANCELLED AT 2026-11-27T23:49:28 DUE TO TIME LIMIT ***`,
@@ -178,9 +200,10 @@ mod tests {
     }
 
     #[test]
-    fn a_job_that_ended_long_ago_is_unknown() {
-        let check = |said: &str, expected| assert_eq!(is_unknown(&anyhow!("{said}")), expected);
+    fn a_job_of_which_nothing_is_left_has_ended() {
+        let check = |said: &str, expected| assert_eq!(has_ended(&anyhow!("{said}")), expected);
         check("Kill job error on job id 12: Invalid job id specified", true);
+        check("Kill job error on job id 12: Job/step already completing or completed", true);
         check("slurm_load_jobs error: Invalid job id specified", true);
         check("slurm_load_jobs error: Unable to contact slurm controller", false);
     }
@@ -197,6 +220,14 @@ mod tests {
         check("slurmstepd: error: no memory", Some("no memory"));
         check("slurmstepd: info", None);
         check("error: CANCELLED AT 3", None);
+    }
+
+    #[test]
+    fn the_queue_is_not_what_a_user_chose_to_see() {
+        let command = queue(&["7", "9"]);
+        assert_eq!(command.get_args().last().unwrap(), "7,9");
+        let mut unset = command.get_envs().filter(|(_, value)| value.is_none());
+        assert!(unset.any(|(name, _)| name == "SQUEUE_STATES"));
     }
 
     #[test]
