@@ -443,7 +443,7 @@ fn compare(
         [own] => (design_of(results, run_of(own), &plan)?, Vec::new()),
         _ => {
             let design = pooled::design(&plan, &trials);
-            let said = pooled::sentence(&plan, &names, &design);
+            let said = pooled::sentence(&plan, names.len(), &design);
             (design, [Some(said), pooled::spanning(&trials)].into_iter().flatten().collect())
         }
     };

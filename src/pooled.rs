@@ -200,17 +200,16 @@ pub(crate) fn spanning(trials: &[StoredTrial]) -> Option<String> {
 }
 
 /// What a reader of a comparison of pooled runs must know.
-pub(crate) fn sentence(plan: &Plan, runs: &[&str], design: &Design) -> String {
+pub(crate) fn sentence(plan: &Plan, runs: usize, design: &Design) -> String {
     let judged = match plan.experiment.looks.as_slice() {
         [] => "",
         _ => "; each could end early, which the verdicts on all of them do not take into account",
     };
-    let (count, names) = (runs.len(), runs.join(", "));
     let on = match distinct(&design.hosts).len() {
         0 => String::new(),
         several => format!(" on {several} hosts"),
     };
-    format!("the blocks of {count} runs{on} of one plan are pooled: {names}{judged}")
+    format!("the blocks of {runs} runs{on} of one plan are pooled{judged}")
 }
 
 /// What of a plan differs beside the seed and what was drawn by it.
