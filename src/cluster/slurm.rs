@@ -128,7 +128,13 @@ fn cancel(jobs: &[&str]) -> anyhow::Result<()> {
 
 /// `slurmstepd-n2: error: *** JOB 31 ON n2 CANCELLED AT 2026-11-27T23:49:28 DUE TO TIME LIMIT ***`,
 /// where job, host and time are no part of the reason.
+///
+/// `/var/spool/slurmd/job00031/slurm_script: 9: exec: /opt/dbdyno: not found` is a program that the
+/// host lacks.
 fn failure(line: &str) -> Option<String> {
+    if let Some((_, said)) = line.split_once("/slurm_script: ") {
+        return Some(format!("its script on that host: {said}"));
+    }
     let (_, said) = line.strip_prefix("slurmstepd")?.split_once("error: ")?;
     if !said.contains(" CANCELLED AT ") {
         return Some(said.to_owned());
@@ -219,6 +225,9 @@ mod tests {
         check(&limit, Some("Slurm canceled it due to time limit"));
         check("slurmstepd: error: no memory", Some("no memory"));
         check("slurmstepd: info", None);
+        let script = "/var/spool/slurmd/job00031/slurm_script";
+        let missing = "its script on that host: 9: exec: /opt/dbdyno: not found";
+        check(&format!("{script}: 9: exec: /opt/dbdyno: not found"), Some(missing));
         check("error: CANCELLED AT 3", None);
     }
 
