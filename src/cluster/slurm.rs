@@ -32,8 +32,11 @@ fn script(fanout: &Fanout, folder: &Path) -> String {
     let options: Vec<String> = options.iter().map(|option| format!("#SBATCH {option}\n")).collect();
     let [program, folder] =
         [&fanout.program, &folder.to_owned()].map(|path| quoted(&path.display().to_string()));
+    // It is of the session that submits. On another host its folder is there as long as the user is
+    // logged in, and would take the sockets of servers with it.
     format!(
-        "#!/bin/sh\n{}exec {program} task {folder} \"$SLURM_ARRAY_TASK_ID\"\n",
+        "#!/bin/sh\n{}unset XDG_RUNTIME_DIR\nexec {program} task {folder} \
+         \"$SLURM_ARRAY_TASK_ID\"\n",
         options.concat()
     )
 }
@@ -183,7 +186,8 @@ mod tests {
             "#!/bin/sh\n#SBATCH --job-name=dbdyno-mine\n#SBATCH --array=0-7\n#SBATCH --nodes=1\n\
              #SBATCH --exclusive\n#SBATCH --requeue\n#SBATCH --open-mode=append\n\
              #SBATCH --output='/shared/%%a fan/logs/%a.log'\n#SBATCH --partition=perf\n\
-             exec '/opt/db dyno/dbdyno' task '/shared/%a fan' \"$SLURM_ARRAY_TASK_ID\"\n"
+             unset XDG_RUNTIME_DIR\nexec '/opt/db dyno/dbdyno' task '/shared/%a fan' \
+             \"$SLURM_ARRAY_TASK_ID\"\n"
         );
     }
 
