@@ -28,11 +28,11 @@ pub(crate) fn again(
     // Where instructions alone are decided, slices are too short for rates.
     let is_sought = candidates >= MANY && comparison.lead().name == METRIC;
     let Some(best) = best(comparison).filter(|_| is_sought) else { return Ok(None) };
-    let mut words: Vec<String> = results.state_of(run, runner::COMMAND)?.unwrap_or_default();
-    if let Some(chosen) = words.iter().position(|word| word == VARIANT) {
-        words.drain(chosen..words.len().min(chosen + 2));
-    }
-    words.extend([VARIANT.to_owned(), best.label.to_owned()]);
+    let words: Vec<String> = results.state_of(run, runner::COMMAND)?.unwrap_or_default();
+    let runs = comparison.runs.len();
+    // One run of a pool has too few by itself.
+    let blocks = (runs > 1).then(|| runs * plan.blocks.len());
+    let words = narrowed(words, best.label, blocks);
     let folder = details::folder_option(results.dir());
     let command = details::command_line(&plan.experiment.name, &words) + &folder;
     Ok(Some(format!(
@@ -41,6 +41,17 @@ pub(crate) fn again(
          blocks",
         best.label, best.ratio
     )))
+}
+
+/// The words of a run with one variant alone, and with so many blocks, if they are named.
+fn narrowed(mut words: Vec<String>, label: &str, blocks: Option<usize>) -> Vec<String> {
+    if let Some(chosen) = words.iter().position(|word| word == VARIANT) {
+        words.drain(chosen..words.len().min(chosen + 2));
+    }
+    let blocks = blocks.map(|blocks| ["--set".to_owned(), format!("blocks={blocks}")]);
+    words.extend(blocks.into_iter().flatten());
+    words.extend([VARIANT.to_owned(), label.to_owned()]);
+    words
 }
 
 /// Combinations of levels that are compared within one build: versions are a line, and nobody
@@ -91,6 +102,17 @@ fn highest(found: Vec<Best<'_>>) -> Option<Best<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_best_is_measured_again_in_as_many_blocks_as_are_pooled() {
+        let check = |words: &str, blocks, expected: &str| {
+            let words = words.split(' ').map(str::to_owned).collect();
+            assert_eq!(narrowed(words, "b", blocks).join(" "), expected);
+        };
+        check("--set rows=9", None, "--set rows=9 --variant b");
+        check("--variant a,b --set rows=9", None, "--set rows=9 --variant b");
+        check("--set blocks=1", Some(16), "--set blocks=1 --set blocks=16 --variant b");
+    }
 
     #[test]
     fn the_best_is_above_its_base() {

@@ -440,11 +440,11 @@ fn compare(
         trials.extend(results.trials(run)?);
     }
     let (design, said) = match runs {
-        [own] => (design_of(results, run_of(own), &plan)?, None),
+        [own] => (design_of(results, run_of(own), &plan)?, Vec::new()),
         _ => {
             let design = pooled::design(&plan, &trials);
-            let said = pooled::sentence(&plan, &names, &design);
-            (design, Some(said))
+            let said = pooled::sentence(&plan, names.len(), &design);
+            (design, [Some(said), pooled::spanning(&trials)].into_iter().flatten().collect())
         }
     };
     let (mut design, mut observations) = match &request.across {

@@ -2,7 +2,7 @@
 //! comparison, because their blocks repeat the same measurement.
 
 use analysis::Design;
-use model::{experiment::Experiment, plan::Plan};
+use model::{experiment::Experiment, number::counted, plan::Plan};
 use std::collections::{BTreeMap, BTreeSet};
 use store::{Results, Selection, Stored, StoredSlice, StoredTrial};
 
@@ -137,8 +137,18 @@ pub(crate) fn without_names(trials: &mut [StoredTrial]) {
     for trial in trials {
         trial.header.configuration.clear();
         trial.environment.host.clear();
+        trial.environment.device = kind_of_device(&trial.environment.device).to_owned();
         trial.environment.memory_bytes = whole_gib(trial.environment.memory_bytes);
     }
+}
+
+/// What the names of devices of one kind have in common: `/dev/nvme` of `/dev/nvme0n1p2`. Which
+/// number or letter a disk gets differs from boot to boot, and volumes are often named after hosts.
+fn kind_of_device(device: &str) -> &str {
+    const LETTERED: [&str; 4] = ["/dev/sd", "/dev/vd", "/dev/xvd", "/dev/mapper/"];
+    let numbered = || device.split(|c: char| c.is_ascii_digit()).next().unwrap_or(device);
+    let lettered = LETTERED.into_iter().find(|kind| device.starts_with(*kind));
+    lettered.unwrap_or_else(numbered)
 }
 
 /// Bytes in whole GiB: hosts of one kind tell of slightly different memory.
@@ -169,18 +179,37 @@ fn distinct(hosts: &Hosts) -> BTreeSet<&String> {
     hosts.values().flat_map(BTreeMap::values).collect()
 }
 
+/// That blocks span hosts, where they do: the classic design continues a run in the middle of one,
+/// and may do so elsewhere.
+pub(crate) fn spanning(trials: &[StoredTrial]) -> Option<String> {
+    let mut hosts: BTreeMap<(&str, u32), BTreeSet<&str>> = BTreeMap::new();
+    for StoredTrial { header, environment, .. } in trials {
+        hosts.entry((&header.run, header.block)).or_default().insert(&environment.host);
+    }
+    hosts.retain(|_, hosts| hosts.len() > 1);
+    let runs: BTreeSet<&str> = hosts.keys().map(|(run, _)| *run).collect();
+    let runs: Vec<&str> = runs.into_iter().collect();
+    (!runs.is_empty()).then(|| {
+        format!(
+            "the variants of {} were measured on different hosts, whose differences are in the \
+             ratios; continued elsewhere: {}",
+            counted(hosts.len(), "block"),
+            runs.join(", ")
+        )
+    })
+}
+
 /// What a reader of a comparison of pooled runs must know.
-pub(crate) fn sentence(plan: &Plan, runs: &[&str], design: &Design) -> String {
+pub(crate) fn sentence(plan: &Plan, runs: usize, design: &Design) -> String {
     let judged = match plan.experiment.looks.as_slice() {
         [] => "",
         _ => "; each could end early, which the verdicts on all of them do not take into account",
     };
-    let (count, names) = (runs.len(), runs.join(", "));
     let on = match distinct(&design.hosts).len() {
         0 => String::new(),
         several => format!(" on {several} hosts"),
     };
-    format!("the blocks of {count} runs{on} of one plan are pooled: {names}{judged}")
+    format!("the blocks of {runs} runs{on} of one plan are pooled{judged}")
 }
 
 /// What of a plan differs beside the seed and what was drawn by it.
@@ -286,13 +315,35 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_was_continued_elsewhere_has_blocks_of_two_hosts() {
-        let trial = |block: u32, host: &str| StoredTrial {
+    fn devices_are_told_apart_by_their_kind_and_not_by_their_names() {
+        let check = |device: &str, expected| assert_eq!(kind_of_device(device), expected);
+        check("/dev/nvme0n1p2", "/dev/nvme");
+        check("/dev/sda3", "/dev/sd");
+        check("/dev/sdb", "/dev/sd");
+        check("/dev/mapper/rl_n01-root", "/dev/mapper/");
+        check("/dev/root", "/dev/root");
+        check("", "");
+    }
+
+    fn trial(block: u32, host: &str) -> StoredTrial {
+        StoredTrial {
             header: TrialHeader { run: "r".to_owned(), block, ..TrialHeader::default() },
             environment: Environment { host: host.to_owned(), ..Environment::default() },
             complete: true,
             dir: PathBuf::new(),
-        };
+        }
+    }
+
+    #[test]
+    fn a_block_whose_variants_are_on_two_hosts_is_told() {
+        assert_eq!(spanning(&[trial(0, "a"), trial(0, "a"), trial(1, "b")]), None);
+        let told = spanning(&[trial(0, "a"), trial(0, "b"), trial(1, "b")]).unwrap();
+        assert!(told.starts_with("the variants of 1 block were measured"), "{told}");
+        assert!(told.ends_with("; continued elsewhere: r"), "{told}");
+    }
+
+    #[test]
+    fn a_run_that_was_continued_elsewhere_has_blocks_of_two_hosts() {
         assert_eq!(hosts(&[trial(0, "a"), trial(1, "a")]), Hosts::new(), "one host");
         let found = hosts(&[trial(0, "a"), trial(1, "b")]);
         let blocks = BTreeMap::from([(0, "a".to_owned()), (1, "b".to_owned())]);

@@ -11,6 +11,8 @@ use std::{
 const BEGINS: &str = "this task is on ";
 /// The part of a log that is read: its end has the reason of an end.
 const END_BYTES: u64 = 64 << 10;
+/// Characters of a line that is no error.
+const LINE: usize = 200;
 /// Errors that are shown: the batch system's and the run's.
 const SHOWN: usize = 2;
 
@@ -48,12 +50,17 @@ impl Log {
         errors(&self.end().ok()?, cluster)
     }
 
-    /// What there is to say where there are no errors.
+    /// What there is to say where there are no errors: of dbdyno, which another program may have
+    /// kept from its start.
     pub(crate) fn silence(&self) -> String {
         let folder = self.path.parent().unwrap_or(&self.path).display();
-        match self.path.metadata() {
-            Ok(about) if about.len() > 0 => format!("no error is in its log in `{folder}`"),
-            _ => format!("its log in `{folder}` is empty: is that disk full?"),
+        let log = self.end().unwrap_or_default();
+        match log.lines().rfind(|line| !line.trim().is_empty()) {
+            Some(last) => {
+                let last: String = last.trim().chars().take(LINE).collect();
+                format!("no error is in its log in `{folder}`, which ends with `{last}`")
+            }
+            None => format!("its log in `{folder}` is empty: is that disk full?"),
         }
     }
 
@@ -113,6 +120,8 @@ mod tests {
         let text = format!("error: old\n{}\nerror: new\n", "x".repeat(END_BYTES as usize));
         fs_err::write(&log.path, "").unwrap();
         assert!(log.silence().ends_with("is empty: is that disk full?"));
+        fs_err::write(&log.path, "a\ndbdyno: no such library\n\n").unwrap();
+        assert!(log.silence().ends_with("which ends with `dbdyno: no such library`"));
         fs_err::write(&log.path, text).unwrap();
         assert_eq!(log.errors(&CLUSTERS[0]).as_deref(), Some("new"));
     }

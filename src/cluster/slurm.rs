@@ -32,8 +32,11 @@ fn script(fanout: &Fanout, folder: &Path) -> String {
     let options: Vec<String> = options.iter().map(|option| format!("#SBATCH {option}\n")).collect();
     let [program, folder] =
         [&fanout.program, &folder.to_owned()].map(|path| quoted(&path.display().to_string()));
+    // It is of the session that submits. On another host its folder is there as long as the user is
+    // logged in, and would take the sockets of servers with it.
     format!(
-        "#!/bin/sh\n{}exec {program} task {folder} \"$SLURM_ARRAY_TASK_ID\"\n",
+        "#!/bin/sh\n{}unset XDG_RUNTIME_DIR\nexec {program} task {folder} \
+         \"$SLURM_ARRAY_TASK_ID\"\n",
         options.concat()
     )
 }
@@ -72,13 +75,32 @@ fn is_job(text: &str) -> bool {
 
 /// A job that has ended is unknown after some minutes: then no task is left.
 fn tasks(jobs: &[&str]) -> anyhow::Result<Vec<Task>> {
-    let mut command = Command::new("squeue");
-    command.args(["--noheader", "--array", "--format=%K|%T|%R", "--jobs", &jobs.join(",")]);
-    match said(&mut command) {
+    match said(&mut queue(jobs)) {
         Ok(said) => Ok(said.lines().filter_map(task).collect()),
-        Err(error) if is_unknown(&error) => Ok(Vec::new()),
+        Err(error) if has_ended(&error) => Ok(Vec::new()),
         Err(error) => Err(error),
     }
+}
+
+/// By these, users choose what `squeue` shows them. A task that it hides would be done again.
+const CHOICES: [&str; 7] = [
+    "SQUEUE_ACCOUNT",
+    "SQUEUE_LICENSES",
+    "SQUEUE_NAMES",
+    "SQUEUE_PARTITION",
+    "SQUEUE_QOS",
+    "SQUEUE_STATES",
+    "SQUEUE_USERS",
+];
+
+/// The command that lists all tasks of jobs.
+fn queue(jobs: &[&str]) -> Command {
+    let mut command = Command::new("squeue");
+    command.args(["--noheader", "--array", "--format=%K|%T|%R", "--jobs", &jobs.join(",")]);
+    for name in CHOICES {
+        command.env_remove(name);
+    }
+    command
 }
 
 /// `3|RUNNING|n1`, or `4|PENDING|(Resources)`.
@@ -91,22 +113,31 @@ fn task(line: &str) -> Option<Task> {
     })
 }
 
-fn is_unknown(error: &anyhow::Error) -> bool {
-    error.to_string().contains("Invalid job id")
+/// Whether nothing of a job is left, which Slurm still knows for some minutes.
+fn has_ended(error: &anyhow::Error) -> bool {
+    let said = error.to_string();
+    ["Invalid job id", "already completing or completed"].iter().any(|words| said.contains(words))
 }
 
-/// One after the other: an earlier job may be unknown, and nothing of it is left.
+/// One after the other: an earlier job may have ended. None stays because of another one.
 fn cancel(jobs: &[&str]) -> anyhow::Result<()> {
     let canceled = |job: &&str| match said(Command::new("scancel").arg(job)) {
-        Err(error) if !is_unknown(&error) => Err(error),
+        Err(error) if !has_ended(&error) => Err(error),
         _ => Ok(()),
     };
-    jobs.iter().try_for_each(canceled)
+    let ends: Vec<anyhow::Result<()>> = jobs.iter().map(canceled).collect();
+    ends.into_iter().collect()
 }
 
 /// `slurmstepd-n2: error: *** JOB 31 ON n2 CANCELLED AT 2026-11-27T23:49:28 DUE TO TIME LIMIT ***`,
 /// where job, host and time are no part of the reason.
+///
+/// `/var/spool/slurmd/job00031/slurm_script: 9: exec: /opt/dbdyno: not found` is a program that the
+/// host lacks.
 fn failure(line: &str) -> Option<String> {
+    if let Some((_, said)) = line.split_once("/slurm_script: ") {
+        return Some(format!("its script on that host: {said}"));
+    }
     let (_, said) = line.strip_prefix("slurmstepd")?.split_once("error: ")?;
     if !said.contains(" CANCELLED AT ") {
         return Some(said.to_owned());
@@ -155,7 +186,8 @@ mod tests {
             "#!/bin/sh\n#SBATCH --job-name=dbdyno-mine\n#SBATCH --array=0-7\n#SBATCH --nodes=1\n\
              #SBATCH --exclusive\n#SBATCH --requeue\n#SBATCH --open-mode=append\n\
              #SBATCH --output='/shared/%%a fan/logs/%a.log'\n#SBATCH --partition=perf\n\
-             exec '/opt/db dyno/dbdyno' task '/shared/%a fan' \"$SLURM_ARRAY_TASK_ID\"\n"
+             unset XDG_RUNTIME_DIR\nexec '/opt/db dyno/dbdyno' task '/shared/%a fan' \
+             \"$SLURM_ARRAY_TASK_ID\"\n"
         );
     }
 
@@ -178,9 +210,10 @@ mod tests {
     }
 
     #[test]
-    fn a_job_that_ended_long_ago_is_unknown() {
-        let check = |said: &str, expected| assert_eq!(is_unknown(&anyhow!("{said}")), expected);
+    fn a_job_of_which_nothing_is_left_has_ended() {
+        let check = |said: &str, expected| assert_eq!(has_ended(&anyhow!("{said}")), expected);
         check("Kill job error on job id 12: Invalid job id specified", true);
+        check("Kill job error on job id 12: Job/step already completing or completed", true);
         check("slurm_load_jobs error: Invalid job id specified", true);
         check("slurm_load_jobs error: Unable to contact slurm controller", false);
     }
@@ -196,7 +229,18 @@ mod tests {
         check(&limit, Some("Slurm canceled it due to time limit"));
         check("slurmstepd: error: no memory", Some("no memory"));
         check("slurmstepd: info", None);
+        let script = "/var/spool/slurmd/job00031/slurm_script";
+        let missing = "its script on that host: 9: exec: /opt/dbdyno: not found";
+        check(&format!("{script}: 9: exec: /opt/dbdyno: not found"), Some(missing));
         check("error: CANCELLED AT 3", None);
+    }
+
+    #[test]
+    fn the_queue_is_not_what_a_user_chose_to_see() {
+        let command = queue(&["7", "9"]);
+        assert!(command.get_args().any(|word| word == "7,9"));
+        let mut unset = command.get_envs().filter(|(_, value)| value.is_none());
+        assert!(unset.any(|(name, _)| name == "SQUEUE_STATES"));
     }
 
     #[test]

@@ -124,7 +124,7 @@ impl End {
         let (is_over, reason) = match state {
             State::Failed(reason) | State::Unreadable(reason) => (true, reason.clone()),
             State::EndedEarly(reason) => (false, reason.clone()),
-            State::NeverBegan => (false, "never began".to_owned()),
+            State::NeverBegan => (false, NEVER_BEGAN.to_owned()),
             State::Finished | State::Queued(_) | State::Unknown => return None,
         };
         Some(Self { number, is_over, reason })
@@ -157,6 +157,10 @@ fn first(numbers: &[u32]) -> String {
         more => format!("{} and {more} more", named.join(", ")),
     }
 }
+
+/// Why a task may have no log.
+const NEVER_BEGAN: &str = "never began: it was canceled before, or its host cannot write its log, \
+    as where the folder is on a disk of this host";
 
 /// How tasks are done again.
 fn remedies(ends: &[End], folder: &Path) -> Vec<String> {

@@ -29,11 +29,13 @@ struct Arguments {
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
     let fanout = Fanout::read(&arguments.folder)?;
-    Log::of(&arguments.folder, arguments.number).begin(fanout.cluster()?);
-    let Some(words) = fanout.words_of(&arguments.folder, arguments.number)? else {
+    // What has ended begins no attempt: the errors of the last one stay in its log's end.
+    let words = fanout.words_of(&arguments.folder, arguments.number).transpose();
+    let Some(words) = words else {
         talk::say("this task has ended already");
         return Ok(Code::Done);
     };
+    Log::of(&arguments.folder, arguments.number).begin(fanout.cluster()?);
     // The run takes this process over, so that signals of the batch system reach it.
-    Err(Command::new(&fanout.program).args(words).exec().into())
+    Err(Command::new(&fanout.program).args(words?).exec().into())
 }

@@ -2,7 +2,7 @@
 
 use super::{Check, Finding, Host};
 use dbms::Neighbor;
-use model::size::shown;
+use model::{environment::is_remote, size::shown};
 use probe::{NoSyncEvents, Permission, SyncCounts};
 
 /// In the order in which they are printed.
@@ -270,6 +270,16 @@ fn disk(host: &Host) -> Option<Finding> {
         _ if memory_file_system => Finding::spoils(
             format!("{place}, which is memory: files cost nothing there"),
             "put a disk there, unless that is what you want to measure",
+        ),
+        _ if is_remote(&host.filesystem) => Finding::spoils(
+            format!(
+                "{place}, on another host (`{}`): it and the network are measured too",
+                host.filesystem
+            ),
+            match host.root {
+                true => "mount a disk of this host there",
+                false => "name a folder on a disk of this host by `XDG_CACHE_HOME`",
+            },
         ),
         Some(needed) => Finding::good(format!("{place}, the experiment needs {}", shown(needed))),
         None if free < DISK => Finding::limits(

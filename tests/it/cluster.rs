@@ -336,7 +336,7 @@ fn what_ended_early_is_done_again(lab: &Lab, cluster: &Cluster, obstacle: &Path)
         let status = dbdyno(lab, cluster, &["status", FOLDER]);
         (status.contains("never began") && status.contains("ended early ")).then_some(status)
     });
-    assert!(said.contains("\ntask 2: never began\n"), "{said}");
+    assert!(said.contains("\ntask 2: never began: it was canceled"), "{said}");
     assert!(said.contains("\ntask 3: `") && said.contains("tasks/3` is "), "{said}");
     std::fs::remove_file(obstacle).unwrap();
     let said = dbdyno(lab, cluster, &["retry", FOLDER]);

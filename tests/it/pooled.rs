@@ -34,7 +34,7 @@ fn blocks_of_equal_runs_are_pooled_and_others_stand_apart() {
     assert_eq!(rate["run"].as_str().unwrap().split(", ").count(), 2, "{rate}");
     assert!(!["unreplicated", "unassessed"].contains(&rate["verdict"].as_str().unwrap()), "{rate}");
     let said = warnings.to_string();
-    assert!(said.contains("the blocks of 2 runs of one plan are pooled: "), "{said}");
+    assert!(said.contains("the blocks of 2 runs of one plan are pooled"), "{said}");
     assert!(!said.contains("configuration"), "folders are no difference: {said}");
     // Another table is another experiment; a later run of the first one still joins it.
     run(&lab, 3000);

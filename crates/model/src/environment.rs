@@ -34,3 +34,25 @@ pub struct Environment {
     /// How idle servers are frozen: `cgroup2`, `sigstop`.
     pub freezer: String,
 }
+
+/// Types of file systems whose files are on other hosts.
+const REMOTE: [&str; 13] = [
+    "afs",
+    "beegfs",
+    "ceph",
+    "cifs",
+    "fuse.ceph",
+    "fuse.glusterfs",
+    "fuse.sshfs",
+    "gpfs",
+    "lustre",
+    "nfs",
+    "nfs4",
+    "panfs",
+    "smb3",
+];
+
+/// Whether files of a file system of this type are on another host.
+pub fn is_remote(filesystem: &str) -> bool {
+    REMOTE.contains(&filesystem)
+}

@@ -123,10 +123,20 @@ fn by_function(
 /// Imported paths that are named.
 const PATHS: usize = 2;
 
+/// Runs that are named: those of a lab would fill the screen.
+const RUNS: usize = 8;
+
+/// Runs by their identifiers, of many the first ones.
+fn named(runs: &[String]) -> String {
+    let first = runs[..runs.len().min(RUNS)].join(", ");
+    let more = runs.len().saturating_sub(RUNS);
+    if more > 0 { format!("{first} and {more} more") } else { first }
+}
+
 /// Run, date and host, as far as they are known.
 fn origin(comparison: &Comparison, details: &Details) -> String {
     // Before the first complete block no measurement names the run.
-    let runs = match comparison.runs.join(", ") {
+    let runs = match named(&comparison.runs) {
         none if none.is_empty() => details.run.clone(),
         runs => runs,
     };
@@ -187,4 +197,21 @@ fn servers(comparison: &Comparison, details: &Details, names: &Names) -> Option<
         }
     }
     (!said.is_empty()).then(|| format!("{}.", said.join("; ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_runs_the_first_are_named() {
+        let check = |count: usize, expected: &str| {
+            let runs: Vec<String> = (1..=count).map(|number| format!("r{number}")).collect();
+            assert_eq!(named(&runs), expected);
+        };
+        check(0, "");
+        check(1, "r1");
+        check(8, "r1, r2, r3, r4, r5, r6, r7, r8");
+        check(240, "r1, r2, r3, r4, r5, r6, r7, r8 and 232 more");
+    }
 }

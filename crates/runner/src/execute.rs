@@ -42,6 +42,9 @@ pub fn execute(
     let host = Host { places, stop, observer };
     let builds = ledger.during(Activity::Install, || install(plan, &host))?;
     let environment = probe::environment(&places.root);
+    if let Some(warning) = preflight::remote(plan, &places.root, &environment.filesystem) {
+        observer.tell(&Progress::Warning(&warning));
+    }
     let writer = match resumed {
         Some(writer) => writer,
         None => results.start_run(plan, &environment)?,

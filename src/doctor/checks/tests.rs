@@ -191,6 +191,8 @@ fn room_is_that_of_the_experiment() {
     for needed in [None, Some(estimate)] {
         let fast = with(50 << 30, needed).change(|host| host.filesystem = "tmpfs".into());
         check(&fast, "disk", "spoils", "which is memory");
+        let far = with(50 << 30, needed).change(|host| host.filesystem = "nfs4".into());
+        check(&far, "disk", "spoils", "on another host (`nfs4`)");
     }
 }
 

@@ -4,6 +4,7 @@ use super::{capacity, files};
 use crate::{Error, run::slices_of};
 use dbms::Places;
 use model::{
+    environment::is_remote,
     experiment::Design,
     plan::{Phase, PhaseKind, Plan},
     subject::Subject,
@@ -71,6 +72,19 @@ pub fn scarce(plan: &Plan) -> Vec<String> {
     let mut slices = plan.phases.iter().filter(|_| plan.experiment.design == Design::Interleaved);
     let slow = slices.find_map(scarce_operations);
     scarce_memory(plan).into_iter().chain(requests).chain(slow).collect()
+}
+
+/// Where data folders are not on this host, if any of the servers has one.
+pub(crate) fn remote(plan: &Plan, folder: &Path, filesystem: &str) -> Option<String> {
+    let has_data = plan.subjects.iter().any(|subject| subject.build.attach.is_none());
+    (has_data && is_remote(filesystem)).then(|| {
+        format!(
+            "data folders are below `{}`, on another host (`{filesystem}`): it and the network are \
+             measured too; name a folder on a disk of this host by `XDG_CACHE_HOME`, or as root \
+             mount one there",
+            folder.display()
+        )
+    })
 }
 
 /// Where a slice has one operation of each connection, because more do not begin in its time.
@@ -171,6 +185,23 @@ mod tests {
         assert_eq!(check_ports(&[subject("a", "3307"), subject("b", "3308")]), Ok(()));
         let said = check_ports(&[subject("a", "3307"), subject("b", " 3307")]).unwrap_err();
         assert!(said.starts_with("`a` and `b` are up together and both listen on port `3307`"));
+    }
+
+    #[test]
+    fn data_folders_on_another_host_are_told() {
+        let subject = Subject {
+            label: "a".to_owned(),
+            build: Build::of("mysql", ""),
+            config: Config::default(),
+            levels: Default::default(),
+        };
+        let mut plan = Plan { subjects: vec![subject], ..Plan::default() };
+        let folder = Path::new("/home/me/.cache/dbdyno");
+        assert_eq!(remote(&plan, folder, "ext4"), None);
+        let said = remote(&plan, folder, "nfs4").unwrap();
+        assert!(said.starts_with("data folders are below `/home/me/.cache/dbdyno`, on another"));
+        plan.subjects[0].build.attach = Some(Default::default());
+        assert_eq!(remote(&plan, folder, "nfs4"), None);
     }
 
     #[test]
