@@ -28,6 +28,8 @@ pub(crate) const CHECKS: &[Check] = &[
 
 /// Share of the CPU time that others may use.
 const LOAD: f64 = 0.02;
+/// The same of one CPU, however many there are: of more, a run warns before it begins.
+const LOAD_OF_ONE: f64 = 0.1;
 /// Share of the CPU time that a hypervisor may take away.
 const STOLEN: f64 = 0.005;
 /// Open files that the counters of some hundred connections need, with a server's own.
@@ -306,9 +308,14 @@ fn memory(host: &Host) -> Option<Finding> {
 fn load(host: &Host) -> Option<Finding> {
     let share = host.load.busy_share()?;
     let what = format!("other processes use {:.1} % of the CPU time", share * 100.0);
-    if share <= LOAD {
+    let of_one = share * host.load.cpus();
+    if share <= LOAD && of_one <= LOAD_OF_ONE {
         return Some(Finding::good(what));
     }
+    let what = match share <= LOAD {
+        true => format!("{what}, {:.0} % of one CPU", of_one * 100.0),
+        false => what,
+    };
     let most = host.load.busiest();
     let most = most.map_or(String::new(), |(pid, name)| format!(", most by `{name}` ({pid})"));
     let own = |Neighbor { name, pid, .. }: &Neighbor| format!("`{name}` ({pid})");

@@ -11,6 +11,8 @@ pub(crate) struct Load {
     busy: u64,
     /// Of it, what the hypervisor gave to others.
     stolen: u64,
+    /// CPUs.
+    cpus: usize,
     /// Processes with their time, by number.
     processes: BTreeMap<u32, (String, u64)>,
 }
@@ -29,6 +31,8 @@ impl Load {
             std::array::from_fn(|at| ticks.get(at).copied().unwrap_or(0));
         load.busy = user + nice + system + irq + softirq;
         load.stolen = steal;
+        // A line for each, beside that of all.
+        load.cpus = stat.lines().filter(|line| line.starts_with("cpu")).count().saturating_sub(1);
         load.total = load.busy + steal + idle + iowait;
         load
     }
@@ -43,6 +47,7 @@ impl Load {
             total: self.total.saturating_sub(before.total),
             busy: self.busy.saturating_sub(before.busy),
             stolen: self.stolen.saturating_sub(before.stolen),
+            cpus: self.cpus,
             processes: self.processes.into_iter().map(used).collect(),
         }
     }
@@ -50,6 +55,11 @@ impl Load {
     /// Share of all CPU time that was used; none if no time went by.
     pub(crate) fn busy_share(&self) -> Option<f64> {
         (self.total > 0).then(|| self.busy as f64 / self.total as f64)
+    }
+
+    /// Number of CPUs; 1 where it is not told.
+    pub(crate) fn cpus(&self) -> f64 {
+        self.cpus.max(1) as f64
     }
 
     /// Share of all CPU time that the hypervisor gave to other guests.
@@ -97,10 +107,11 @@ mod tests {
             let stat = format!("{pid} ({name}) S 1 1 1 0 -1 0 1 2 3 4 {user} 5 0 0 20 0\n");
             write(&format!("{pid}/stat"), &stat);
         };
-        write("stat", "cpu  100 0 50 1000 10 0 0 5 0 0\ncpu0 1 1 1 1\n");
+        write("stat", "cpu  100 0 50 1000 10 0 0 5 0 0\ncpu0 1 1 1 1\ncpu1 1 1 1 1\n");
         of(7, "a b) c", 500);
         of(8, "quiet", 9000);
         let before = Load::at(lab.path());
+        assert_eq!((before.cpus(), Load::default().cpus()), (2.0, 1.0));
         write("stat", "cpu  130 2 60 1050 10 4 4 15 0 0\n");
         of(7, "a b) c", 520);
         let load = Load::at(lab.path()).since(&before);

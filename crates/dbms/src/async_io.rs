@@ -4,9 +4,14 @@ use crate::{Error, find};
 use fs_err as fs;
 use std::path::Path;
 
-/// Requests of a server that has them: 2,305 to 2,661 were seen (MySQL 5.6.24 and 9.7.4, MariaDB
-/// 10.1.23).
+/// Requests of a server that has them, on a small host: 2,305 to 2,661 were seen (MySQL 5.6.24 and
+/// 9.7.4, MariaDB 10.1.23).
 const OF_SERVER: u64 = 2_700;
+/// Those of one of its threads that read,
+const OF_THREAD: u64 = 256;
+/// of which MySQL has from 8.4 on half as many as there are CPUs, within these limits
+/// (`innodb_read_io_threads`); others have the least.
+const THREADS: (u64, u64) = (4, 64);
 
 /// What ends the lack.
 const REMEDY: &str = "`sysctl fs.aio-max-nr=1048576`, compare fewer servers at a time, or set \
@@ -16,6 +21,8 @@ const REMEDY: &str = "`sysctl fs.aio-max-nr=1048576`, compare fewer servers at a
 struct Requests {
     permitted: u64,
     taken: u64,
+    /// What one server takes, at most.
+    of_server: u64,
 }
 
 impl Requests {
@@ -25,7 +32,12 @@ impl Requests {
             let text = fs::read_to_string(proc.join("sys/fs").join(name)).ok()?;
             text.trim().parse::<u64>().ok()
         };
-        Some(Self { permitted: number("aio-max-nr")?, taken: number("aio-nr")? })
+        let stat = fs::read_to_string(proc.join("stat")).unwrap_or_default();
+        // A line for each CPU, beside that of all.
+        let cpus = stat.lines().filter(|line| line.starts_with("cpu")).count().saturating_sub(1);
+        let threads = (cpus as u64 / 2).clamp(THREADS.0, THREADS.1);
+        let of_server = OF_SERVER + OF_THREAD * (threads - THREADS.0);
+        Some(Self { permitted: number("aio-max-nr")?, taken: number("aio-nr")?, of_server })
     }
 
     fn free(&self) -> u64 {
@@ -37,7 +49,7 @@ impl Requests {
 /// with threads of its own, as another server than those that it is compared with. Where the host
 /// has enough of them there is another reason, such as a file system without asynchronous I/O.
 pub(crate) fn refused(server: &str, log: &str, proc: &Path) -> Option<Error> {
-    let requests = Requests::of(proc).filter(|requests| requests.free() < OF_SERVER)?;
+    let requests = Requests::of(proc).filter(|requests| requests.free() < requests.of_server)?;
     find(server).ok()?.lacks_async_io(log).then(|| Error::AsyncIo {
         server: server.to_owned(),
         permitted: requests.permitted,
@@ -50,7 +62,7 @@ pub(crate) fn refused(server: &str, log: &str, proc: &Path) -> Option<Error> {
 pub fn scarce_requests(servers: &[&str], proc: &Path) -> Option<String> {
     let requests = Requests::of(proc)?;
     let may_need = |server: &&&str| find(server).is_ok_and(|product| product.protocol() == "mysql");
-    let needed = OF_SERVER * servers.iter().filter(may_need).count() as u64;
+    let needed = requests.of_server * servers.iter().filter(may_need).count() as u64;
     (needed > requests.free()).then(|| {
         format!(
             "the servers may need {needed} requests for asynchronous I/O, and this host has {} \
@@ -103,5 +115,18 @@ mod tests {
         assert_eq!(warned("postgres", 100, 0), None);
         assert!(warned("mysql", 24, 2_661).unwrap().contains("64800 requests"));
         assert!(warned("mariadb", 25, 0).unwrap().contains("67500 requests"));
+    }
+
+    #[test]
+    fn a_server_has_more_requests_on_a_large_host() {
+        let proc = host(65_536, 0);
+        let warned = |cpus: usize, servers: usize| {
+            let stat: String = (0..cpus).map(|cpu| format!("cpu{cpu} 1 2 3 4\n")).collect();
+            fs::write(proc.path().join("stat"), format!("cpu  1 2 3 4\n{stat}")).unwrap();
+            scarce_requests(&vec!["mysql"; servers], proc.path())
+        };
+        assert_eq!(warned(8, 24), None);
+        assert_eq!(warned(192, 3), None);
+        assert!(warned(192, 4).unwrap().contains("may need 72240 requests"));
     }
 }

@@ -10,7 +10,8 @@ use crate::{
 struct Limit {
     scope: Scope,
     counter: &'static str,
-    /// Share of the window.
+    /// Share of the window or, of a counter of the host, of the CPU time that was not of others, if
+    /// that is more: what a second of others takes from a hundred CPUs is little.
     share: f64,
     /// The kernel counts in ticks of 10 ms: less than a few of them mean nothing [ns].
     least_ns: f64,
@@ -18,6 +19,9 @@ struct Limit {
     applies: fn(&SliceRecord) -> bool,
     what: &'static str,
 }
+
+/// CPU time of other processes.
+const OTHERS: &str = "others_cpu_ns";
 
 /// A server waits for its only client alone, if they share a processor.
 fn has_its_own_processor(slice: &SliceRecord) -> bool {
@@ -35,7 +39,7 @@ const LIMITS: [Limit; 3] = [
     },
     Limit {
         scope: Scope::Host,
-        counter: "others_cpu_ns",
+        counter: OTHERS,
         share: 0.05,
         least_ns: 40e6,
         applies: |_| true,
@@ -57,10 +61,15 @@ pub fn disturbance(slice: &SliceRecord) -> Option<&'static str> {
         return None;
     }
     let window = window_ns(slice)?;
+    let delta = |scope: Scope, counter: &str| {
+        let own = |one: &&Reading| one.scope == scope && one.counter == counter;
+        slice.readings.iter().find(own).map_or(0.0, Reading::delta)
+    };
+    let own_ns = delta(Scope::Host, "host_cpu_ns") - delta(Scope::Host, OTHERS);
     let exceeds = |limit: &&Limit| {
-        let own = |one: &&Reading| one.scope == limit.scope && one.counter == limit.counter;
-        let used = slice.readings.iter().find(own).map_or(0.0, Reading::delta);
-        (limit.applies)(slice) && used > limit.least_ns.max(limit.share * window)
+        let used = delta(limit.scope, limit.counter);
+        let whole = if limit.scope == Scope::Host { window.max(own_ns) } else { window };
+        (limit.applies)(slice) && used > limit.least_ns.max(limit.share * whole)
     };
     LIMITS.iter().find(exceeds).map(|limit| limit.what)
 }
@@ -113,6 +122,21 @@ mod tests {
         let counter = WINDOW.to_owned();
         slice.readings.push(Reading { scope: Scope::Host, counter, start: 0.0, end: 2e9 });
         assert_eq!(disturbance(&slice), None);
+    }
+
+    #[test]
+    fn where_many_cpus_are_used_others_disturb_by_a_share_of_these() {
+        let check = |counter: &str, seconds: f64, host: f64, expected: bool| {
+            let mut slice = slice(Scope::Host, counter, seconds);
+            let counter = "host_cpu_ns".to_owned();
+            slice.readings.push(Reading { scope: Scope::Host, counter, start: 0.0, end: host });
+            assert_eq!(disturbance(&slice).is_some(), expected, "{seconds} {host}");
+        };
+        check("others_cpu_ns", 0.06, 1e9, true);
+        check("others_cpu_ns", 0.06, 90e9, false);
+        check("others_cpu_ns", 5.0, 90e9, true);
+        check("steal_ns", 0.5, 90e9, false);
+        check("steal_ns", 1.0, 90e9, true);
     }
 
     #[test]

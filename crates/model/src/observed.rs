@@ -34,7 +34,7 @@ pub struct Observed {
 /// Who used the CPUs of a host over a window, nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostLoad {
-    /// CPU time of all.
+    /// CPU time of all tasks.
     pub host_ns: f64,
     /// CPU time of the server and of dbdyno.
     pub own_ns: f64,

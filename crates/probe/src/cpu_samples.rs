@@ -18,8 +18,9 @@ use std::{collections::HashMap, io, path::Path, time::Duration};
 const PERIOD: u64 = 249_989;
 /// How often samples are taken out of the kernel's buffer,
 const TAKEN: Duration = Duration::from_millis(50);
-/// which has room for those of a second.
-const BUFFER: usize = 1 << 21;
+/// which has room for several times as many. With one of each CPU, users other than root may lock
+/// no more memory (`kernel.perf_event_mlock_kb`).
+const BUFFER: usize = 1 << 19;
 
 /// Entries of a chain of callers from here on say whose the next ones are.
 const MARKERS: u64 = -4095_i64 as u64;

@@ -47,7 +47,7 @@ pub use observer::{Observer, OwnCpu, observer};
 pub use permission::{Permission, SyncCounts, files_per_task, permission, sync_counts};
 pub use sampler::{Sampler, raise_peaks};
 pub use target::Target;
-pub use task::{process_tree, task_cpu, task_cpu_again, tick_ns};
+pub use task::{irq_ticks, process_tree, task_cpu, task_cpu_again, tick_ns};
 pub use tracefs::{NoSyncEvents, SyncEvents};
 pub use value::Values;
 pub use waits::Waits;

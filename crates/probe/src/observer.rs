@@ -8,6 +8,7 @@ use model::{
     observed::{HostLoad, Observation, Observed},
     reading::{Reading, Scope},
 };
+use procfs::process::Schedstat;
 use std::{
     collections::BTreeMap,
     path::Path,
@@ -133,7 +134,7 @@ impl Observer for Window {
     }
 }
 
-/// The CPU time of the whole host and that of a target, where both are known whole.
+/// The CPU time of all tasks of the host and that of a target, where both are known whole.
 fn used(target: &Target, readings: &[Reading]) -> Option<(f64, f64)> {
     let of = |scope: Scope, counters: [&str; 2]| {
         let find = |counter: &str| {
@@ -146,15 +147,17 @@ fn used(target: &Target, readings: &[Reading]) -> Option<(f64, f64)> {
         known => known,
     };
     let host = of(Scope::Host, ["host_cpu_ns", ""])?;
+    let interrupts = of(Scope::Host, ["host_irq_ns", ""]).unwrap_or(0.0);
     let client = part(Scope::Client, &target.client_pids)?;
-    Some((host, client + part(Scope::Server, &target.server_pids)?))
+    Some((host - interrupts, client + part(Scope::Server, &target.server_pids)?))
 }
 
 /// CPU time of this process and of each of the kernel's threads, which write back what servers
 /// wrote, since they began.
 #[derive(Debug, Clone)]
 pub struct OwnCpu {
-    process_ns: f64,
+    /// Before the look and after it: with many CPUs there are thousands of threads to look at.
+    process_ns: [f64; 2],
     /// Nanoseconds by task.
     threads: BTreeMap<u32, u64>,
 }
@@ -162,17 +165,23 @@ pub struct OwnCpu {
 impl OwnCpu {
     /// Now.
     pub fn now(proc_root: &Path) -> Self {
-        let own = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-        let threads = task::task_cpu_at(proc_root, &task::kernel_threads_at(proc_root));
-        Self {
-            process_ns: own.tv_sec as f64 * 1e9 + own.tv_nsec as f64,
-            threads: threads.into_iter().map(|thread| (thread.tid, thread.cpu_ns)).collect(),
-        }
+        let process_ns = || {
+            let own = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+            own.tv_sec as f64 * 1e9 + own.tv_nsec as f64
+        };
+        let before = process_ns();
+        // Each is a process of one task.
+        let cpu_ns = |tid: u32| {
+            let file = task::task_folder(proc_root, tid, tid).join("schedstat");
+            Some((tid, task::parse::<Schedstat>(&file).ok()?.sum_exec_runtime))
+        };
+        let threads = task::kernel_threads_at(proc_root).into_iter().filter_map(cpu_ns).collect();
+        Self { process_ns: [before, process_ns()], threads }
     }
 
-    /// What this process has used since an earlier look, nanoseconds.
+    /// What this process has used between an earlier look and this one, nanoseconds.
     pub fn process_ns_since(&self, before: &Self) -> f64 {
-        self.process_ns - before.process_ns
+        self.process_ns[0] - before.process_ns[1]
     }
 
     /// What the kernel's threads have used since an earlier look, nanoseconds. One that has ended,
@@ -224,6 +233,13 @@ mod tests {
     }
 
     #[test]
+    fn looks_are_no_time_between_them() {
+        let look = |process_ns| OwnCpu { process_ns, threads: BTreeMap::new() };
+        let (first, second) = (look([100.0, 180.0]), look([300.0, 390.0]));
+        assert_eq!(second.process_ns_since(&first), 120.0);
+    }
+
+    #[test]
     fn the_load_is_not_known_without_all_parts() {
         let reading = |scope, counter: &str, end| Reading {
             scope,
@@ -243,5 +259,8 @@ mod tests {
         assert_eq!(used(&target, &readings), Some((60.0, 30.0)));
         assert_eq!(used(&target, &readings[..2]), None);
         assert_eq!(used(&target, &readings[1..]), None);
+        let interrupts = [reading(Scope::Host, "host_irq_ns", 7.0)];
+        let readings = [&readings[..], &interrupts[..]].concat();
+        assert_eq!(used(&target, &readings), Some((53.0, 30.0)), "they are of no task");
     }
 }

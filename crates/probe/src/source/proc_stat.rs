@@ -1,12 +1,13 @@
 //! CPU time of the whole host, and what the hypervisor took.
 
 use super::{Probe, Purpose, Reader};
-use crate::{Counter, Error, Target, Values, counter};
+use crate::{Counter, Error, Target, Values, counter, task::irq_ticks};
 use model::reading::Scope;
 use std::path::PathBuf;
 
 const COUNTERS: &[Counter] = &[
     counter::total("host_cpu_ns", "ns", "time that the host's CPUs were busy, in all"),
+    counter::total("host_irq_ns", "ns", "time of interrupts, where it is no task's"),
     counter::total("steal_ns", "ns", "steal: time that the hypervisor gave to other guests"),
     counter::total("iowait_ns", "ns", "time that CPUs were idle while storage worked"),
     counter::total("host_context_switches", "switches", "context switches of all tasks"),
@@ -59,6 +60,10 @@ impl Open {
         let at = |index: usize| ticks.get(index).copied().unwrap_or(0.0) * self.tick_ns;
         let busy = [0, 1, 2, 5, 6].into_iter().map(at).sum();
         values.push(Scope::Host, "host_cpu_ns", busy);
+        let interrupts = irq_ticks(ticks);
+        if interrupts > 0.0 {
+            values.push(Scope::Host, "host_irq_ns", interrupts * self.tick_ns);
+        }
         values.push(Scope::Host, "iowait_ns", at(4));
         values.push(Scope::Host, "steal_ns", at(7));
     }
@@ -81,6 +86,7 @@ mod tests {
         let tick = 1e9 / procfs::ticks_per_second() as f64;
         for (counter, expected) in [
             ("host_cpu_ns", 143.0 * tick),
+            ("host_irq_ns", 11.0 * tick),
             ("steal_ns", 11.0 * tick),
             ("iowait_ns", 7.0 * tick),
             ("host_context_switches", 555.0),

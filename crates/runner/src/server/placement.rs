@@ -11,6 +11,7 @@ use rustix::{
     process::Pid,
     thread::{CpuSet, sched_getaffinity, sched_setaffinity},
 };
+use std::collections::BTreeMap;
 
 /// Where clients and the tasks that serve them are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +66,8 @@ pub(super) fn place(
     };
     // The first processor often serves the interrupts of devices.
     let both = |cpu: &usize| all.is_set(*cpu) && clients.is_set(*cpu);
-    let own: Vec<CpuSet> = (0..CpuSet::MAX_CPU).rev().filter(both).map(alone).collect();
+    let both = (0..CpuSet::MAX_CPU).rev().filter(both);
+    let own: Vec<CpuSet> = cores_first(both, siblings).into_iter().map(alone).collect();
     let turn = if let Rule::Behind(number) = rule { number } else { 0 };
     let is_paired = rule != Rule::Asked(Placement::Free) && (1..=own.len()).contains(&tasks.len());
     let pairs = tasks.iter().zip(connections);
@@ -81,6 +83,29 @@ pub(super) fn place(
         (true, true) => Placed::Paired,
         (true, false) => Placed::Free,
     }
+}
+
+/// The processors, those of cores that were not named yet first: two on one core slow each other,
+/// and on many hosts they have numbers next to each other.
+fn cores_first(
+    processors: impl Iterator<Item = usize>,
+    core_of: impl Fn(usize) -> String,
+) -> Vec<usize> {
+    let mut named: BTreeMap<String, usize> = BTreeMap::new();
+    let mut ranked = Vec::new();
+    for processor in processors {
+        let of_core = named.entry(core_of(processor)).or_default();
+        *of_core += 1;
+        ranked.push((*of_core, processor));
+    }
+    ranked.sort_by_key(|(turn, _)| *turn);
+    ranked.into_iter().map(|(_, processor)| processor).collect()
+}
+
+/// The processors on the core of one, as the kernel lists them; itself where it does not.
+fn siblings(processor: usize) -> String {
+    let list = format!("/sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list");
+    fs_err::read_to_string(list).unwrap_or_else(|_| processor.to_string())
 }
 
 fn alone(processor: usize) -> CpuSet {
@@ -158,6 +183,16 @@ mod tests {
         let one = allowed(waiting[0][0].0).unwrap();
         check(Rule::Behind(1), 1, me, true);
         assert!(allowed(waiting[0][0].0).unwrap() != one || all.count() == 1);
+    }
+
+    #[test]
+    fn processors_that_share_a_core_come_after_those_of_others() {
+        let check = |core_of: fn(usize) -> String, expected: [usize; 6]| {
+            assert_eq!(cores_first((0..6).rev(), core_of), expected);
+        };
+        check(|processor| processor.to_string(), [5, 4, 3, 2, 1, 0]);
+        check(|processor| (processor / 2).to_string(), [5, 3, 1, 4, 2, 0]);
+        check(|processor| (processor % 3).to_string(), [5, 4, 3, 2, 1, 0]);
     }
 
     #[test]
