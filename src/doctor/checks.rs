@@ -15,6 +15,7 @@ pub(crate) const CHECKS: &[Check] = &[
     Check { name: "governor", look: governor },
     Check { name: "boost", look: boost },
     Check { name: "siblings", look: siblings },
+    Check { name: "cores", look: cores },
     Check { name: "huge-pages", look: huge_pages },
     Check { name: "swap", look: swap },
     Check { name: "autogroup", look: autogroup },
@@ -86,7 +87,9 @@ fn emulation(host: &Host) -> Option<Finding> {
         Ok(about) => Finding::good(format!("servers can be counted under emulation: {about}")),
         Err(why) => Finding::limits(
             format!("user instructions cannot be counted under emulation: {why}"),
-            "install QEMU's user-mode emulator 6 or later: `apt-get install qemu-user`",
+            "install QEMU's user-mode emulator 6 or later: `apt-get install qemu-user`, `dnf \
+             install qemu-user` or `pacman -S qemu-user`; where `/tmp` is mounted `noexec`, set \
+             `TMPDIR` to another folder",
         ),
     })
 }
@@ -191,6 +194,15 @@ fn siblings(host: &Host) -> Option<Finding> {
         "0" => Finding::good("no CPUs share a core, as far as this host reports"),
         _ => return None,
     })
+}
+
+/// Only processors with cores of two kinds have such a list.
+fn cores(host: &Host) -> Option<Finding> {
+    let fast = host.sys("devices/cpu_core/cpus")?;
+    Some(Finding::good(format!(
+        "there are fast and slow cores: runs use the fast ones, CPUs {fast}, unless `cpu_set` or \
+         `taskset` says otherwise"
+    )))
 }
 
 fn huge_pages(host: &Host) -> Option<Finding> {

@@ -114,6 +114,12 @@ fn counters_that_are_missing_are_explained() {
 }
 
 #[test]
+fn fast_cores_are_named_where_there_are_two_kinds() {
+    check(&Fake::new(), "cores", "", "");
+    check(&Fake::new().with("sys/devices/cpu_core/cpus", "0-3\n"), "cores", "ok", "CPUs 0-3,");
+}
+
+#[test]
 fn every_setting_of_the_kernel_has_a_good_and_a_bad_value() {
     let cases = [
         ("watchdog", "proc/sys/kernel/nmi_watchdog", "0", "1", "limits"),
