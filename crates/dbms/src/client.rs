@@ -105,13 +105,23 @@ pub(crate) fn ask(
     Ok(Answer { text, complaint })
 }
 
+/// How the loaders of GNU and musl begin to say, in letters of either case, that there is no such
+/// library.
+const NO_LIBRARY: &str = "loading shared librar";
+
 /// What a program says about its version.
 pub(crate) fn ask_version(program: &Program, user: Option<ServerUser>) -> Result<String> {
     let mut words = program.command();
     words.push("--version".to_owned());
     let answer = ask(&words, &program.environment, user)?;
     if answer.text.trim().is_empty() {
-        // Most often a library that it needs is missing.
+        let is_of_library = |line: &&String| line.to_lowercase().contains(NO_LIBRARY);
+        if let Some(line) = answer.complaint.as_ref().filter(is_of_library) {
+            let remedy = "install the package of this host that has the library, or take a build \
+                          that brings its own";
+            let reason = format!("does not start: {line}; {remedy}");
+            return Err(Error::Basedir { path: program.binary.clone(), reason });
+        }
         let found = match answer.complaint {
             Some(line) => format!("a program that does not start: {line}"),
             None => "a program that does not report its version".to_owned(),
