@@ -293,7 +293,7 @@ fn disk(host: &Host) -> Option<Finding> {
 }
 
 fn memory(host: &Host) -> Option<Finding> {
-    let free = host.memory("MemAvailable")?;
+    let free = probe::available_memory(&host.roots)?;
     let place = format!("{} of memory are available", shown(free));
     Some(match host.needed.map(|needed| needed.memory_bytes) {
         Some(needed) if needed > free => Finding::spoils(

@@ -41,7 +41,7 @@ pub use counter::{Counter, Kind};
 pub use cpu_samples::{CpuSamples, Found, KernelNames, Stack};
 pub use environment::{Roots, environment};
 pub use error::Error;
-pub use limit::raise_file_limit;
+pub use limit::{available_memory, raise_file_limit};
 pub use meter::{Meter, Snapshot, is_gauge};
 pub use model::observed::TaskCpu;
 pub use observer::{Observer, OwnCpu, observer};
