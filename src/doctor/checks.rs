@@ -10,6 +10,7 @@ pub(crate) const CHECKS: &[Check] = &[
     Check { name: "counters", look: counters },
     Check { name: "emulation", look: emulation },
     Check { name: "fsyncs", look: fsyncs },
+    Check { name: "accounting", look: accounting },
     Check { name: "watchdog", look: watchdog },
     Check { name: "clock", look: clock },
     Check { name: "governor", look: governor },
@@ -122,6 +123,18 @@ fn fsyncs(host: &Host) -> Option<Finding> {
         format!("syncs of files cannot be counted in measured slices: {reason}"),
         remedy,
     ))
+}
+
+/// A kernel that counts no CPU time of tasks tells zeros.
+fn accounting(host: &Host) -> Option<Finding> {
+    Some(match host.proc("self/schedstat")?.split(' ').next() {
+        Some("0") => Finding::limits(
+            "this kernel counts no CPU time of tasks: no task that serves a connection is found, \
+             and without hardware counters no operation has a CPU time",
+            "`sysctl kernel.task_delayacct=1`, or use a kernel with `CONFIG_SCHEDSTATS`",
+        ),
+        _ => Finding::good("the kernel counts the CPU time of each task"),
+    })
 }
 
 fn watchdog(host: &Host) -> Option<Finding> {
