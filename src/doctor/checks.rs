@@ -10,11 +10,13 @@ pub(crate) const CHECKS: &[Check] = &[
     Check { name: "counters", look: counters },
     Check { name: "emulation", look: emulation },
     Check { name: "fsyncs", look: fsyncs },
+    Check { name: "accounting", look: accounting },
     Check { name: "watchdog", look: watchdog },
     Check { name: "clock", look: clock },
     Check { name: "governor", look: governor },
     Check { name: "boost", look: boost },
     Check { name: "siblings", look: siblings },
+    Check { name: "cores", look: cores },
     Check { name: "huge-pages", look: huge_pages },
     Check { name: "swap", look: swap },
     Check { name: "autogroup", look: autogroup },
@@ -88,7 +90,9 @@ fn emulation(host: &Host) -> Option<Finding> {
         Ok(about) => Finding::good(format!("servers can be counted under emulation: {about}")),
         Err(why) => Finding::limits(
             format!("user instructions cannot be counted under emulation: {why}"),
-            "install QEMU's user-mode emulator 6 or later: `apt-get install qemu-user`",
+            "install QEMU's user-mode emulator 6 or later: `apt-get install qemu-user`, `dnf \
+             install qemu-user` or `pacman -S qemu-user`; where `/tmp` is mounted `noexec`, set \
+             `TMPDIR` to another folder",
         ),
     })
 }
@@ -121,6 +125,18 @@ fn fsyncs(host: &Host) -> Option<Finding> {
         format!("syncs of files cannot be counted in measured slices: {reason}"),
         remedy,
     ))
+}
+
+/// A kernel that counts no CPU time of tasks tells zeros.
+fn accounting(host: &Host) -> Option<Finding> {
+    Some(match host.proc("self/schedstat")?.split(' ').next() {
+        Some("0") => Finding::limits(
+            "this kernel counts no CPU time of tasks: no task that serves a connection is found, \
+             and without hardware counters no operation has a CPU time",
+            "`sysctl kernel.task_delayacct=1`, or use a kernel with `CONFIG_SCHEDSTATS`",
+        ),
+        _ => Finding::good("the kernel counts the CPU time of each task"),
+    })
 }
 
 fn watchdog(host: &Host) -> Option<Finding> {
@@ -193,6 +209,15 @@ fn siblings(host: &Host) -> Option<Finding> {
         "0" => Finding::good("no CPUs share a core, as far as this host reports"),
         _ => return None,
     })
+}
+
+/// Only processors with cores of two kinds have such a list.
+fn cores(host: &Host) -> Option<Finding> {
+    let fast = host.sys("devices/cpu_core/cpus")?;
+    Some(Finding::good(format!(
+        "there are fast and slow cores: runs use the fast ones, CPUs {fast}, unless `cpu_set` or \
+         `taskset` says otherwise"
+    )))
 }
 
 fn huge_pages(host: &Host) -> Option<Finding> {
@@ -293,7 +318,7 @@ fn disk(host: &Host) -> Option<Finding> {
 }
 
 fn memory(host: &Host) -> Option<Finding> {
-    let free = host.memory("MemAvailable")?;
+    let free = probe::available_memory(&host.roots)?;
     let place = format!("{} of memory are available", shown(free));
     Some(match host.needed.map(|needed| needed.memory_bytes) {
         Some(needed) if needed > free => Finding::spoils(

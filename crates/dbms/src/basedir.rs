@@ -192,5 +192,8 @@ mod tests {
         check("echo postgres 18", "postgres 18");
         check("echo libssl.so.1.1: not found >&2; exit 127", "does not start: libssl.so.1.1: not");
         check("exit 1", "does not report its version");
+        let missing = "error while loading shared libraries: libaio.so.1: cannot open";
+        let script = format!("echo 'postgres: {missing}' >&2; exit 127");
+        check(&script, &format!("` does not start: postgres: {missing}; install the package"));
     }
 }

@@ -4,9 +4,10 @@
 use crate::{Error, Result, ServerUser, installed::Program};
 use std::{
     ffi::OsStr,
+    io::ErrorKind,
     os::unix::process::CommandExt,
     path::Path,
-    process::{Command, Stdio},
+    process::{Command, Output, Stdio},
 };
 
 const LAST_LINES: usize = 3;
@@ -57,7 +58,7 @@ pub(crate) fn run<S: AsRef<OsStr>>(
 ) -> Result<String> {
     let mut command = of_registry(program, folder);
     let output = command.args(arguments).output().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => {
+        ErrorKind::NotFound => {
             Error::ClientMissing { program: program.to_owned(), package: package.to_owned() }
         }
         _ => failed(program, package, &error.to_string()),
@@ -77,7 +78,9 @@ fn of_registry(program: &str, folder: &Path) -> Command {
     for name in OF_REPOSITORIES {
         command.env_remove(name);
     }
-    command.current_dir(folder).env("LC_ALL", "C").env("DEBIAN_FRONTEND", "noninteractive");
+    // English, and UTF-8 in paths: Java of Maven finds no file with other letters in plain `C`.
+    command.env("LC_ALL", "C.UTF-8").env_remove("LANGUAGE");
+    command.current_dir(folder).env("DEBIAN_FRONTEND", "noninteractive");
     command.stdin(Stdio::null());
     command
 }
@@ -96,12 +99,16 @@ pub(crate) fn ask(
     environment: &[(String, String)],
     user: Option<ServerUser>,
 ) -> Result<Answer> {
-    let output = prepared(words, environment, user)?.output()?;
+    let output = output(words, environment, user)?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let said = String::from_utf8_lossy(&output.stderr);
     let complaint = said.lines().rfind(|line| !line.trim().is_empty()).map(str::to_owned);
     Ok(Answer { text, complaint })
 }
+
+/// How the loaders of GNU and musl begin to say, in letters of either case, that there is no such
+/// library.
+const NO_LIBRARY: &str = "loading shared librar";
 
 /// What a program says about its version.
 pub(crate) fn ask_version(program: &Program, user: Option<ServerUser>) -> Result<String> {
@@ -109,7 +116,13 @@ pub(crate) fn ask_version(program: &Program, user: Option<ServerUser>) -> Result
     words.push("--version".to_owned());
     let answer = ask(&words, &program.environment, user)?;
     if answer.text.trim().is_empty() {
-        // Most often a library that it needs is missing.
+        let is_of_library = |line: &&String| line.to_lowercase().contains(NO_LIBRARY);
+        if let Some(line) = answer.complaint.as_ref().filter(is_of_library) {
+            let remedy = "install the package of this host that has the library, or take a build \
+                          that brings its own";
+            let reason = format!("does not start: {line}; {remedy}");
+            return Err(Error::Basedir { path: program.binary.clone(), reason });
+        }
         let found = match answer.complaint {
             Some(line) => format!("a program that does not start: {line}"),
             None => "a program that does not report its version".to_owned(),
@@ -129,7 +142,29 @@ pub(crate) fn succeeds(
     environment: &[(String, String)],
     user: Option<ServerUser>,
 ) -> Result<bool> {
-    Ok(prepared(words, environment, user)?.output()?.status.success())
+    Ok(output(words, environment, user)?.status.success())
+}
+
+/// Executes a server's program to its end. An error names the program.
+fn output(
+    words: &[String],
+    environment: &[(String, String)],
+    user: Option<ServerUser>,
+) -> Result<Output> {
+    let mut command = prepared(words, environment, user)?;
+    command.output().map_err(|error| {
+        let program = Path::new(command.get_program());
+        // The kernel says so of what executes the program too.
+        let remedy = match error.kind() == ErrorKind::NotFound && program.exists() {
+            true => {
+                "; the loader or interpreter that it names is missing: with musl, take a host or \
+                 a container with the GNU C library"
+            }
+            false => "",
+        };
+        let text = format!("cannot execute `{}`: {error}{remedy}", program.display());
+        std::io::Error::new(error.kind(), text).into()
+    })
 }
 
 fn prepared(
@@ -218,6 +253,31 @@ mod tests {
         let removed = |name: &str| command.get_envs().any(|(own, to)| own == name && to.is_none());
         assert!(removed("GIT_DIR") && removed("GIT_OBJECT_DIRECTORY"));
         assert!(!removed("GIT_SSH_COMMAND") && !removed("HTTPS_PROXY"));
+    }
+
+    #[test]
+    fn a_client_speaks_english_and_knows_all_letters_of_paths() {
+        let command = of_registry("mvn", Path::new("/"));
+        let set = |name: &str| command.get_envs().find(|(own, _)| *own == name).map(|(_, to)| to);
+        assert_eq!(set("LC_ALL"), Some(Some(OsStr::new("C.UTF-8"))));
+        assert_eq!(set("LANGUAGE"), Some(None));
+    }
+
+    #[test]
+    fn a_program_that_cannot_be_executed_is_named() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("postgres");
+        fs_err::write(&program, "#!/no/such/loader\n").unwrap();
+        let said = || {
+            let words = [program.display().to_string()];
+            ask(&words, &[], None).map(drop).unwrap_err().to_string()
+        };
+        assert!(said().starts_with(&format!("cannot execute `{}`: Perm", program.display())));
+        fs_err::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(said().contains("the loader or interpreter that it names is missing"));
+        fs_err::remove_file(&program).unwrap();
+        assert!(said().ends_with("No such file or directory (os error 2)"));
     }
 
     #[test]

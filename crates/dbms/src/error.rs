@@ -62,8 +62,8 @@ pub enum Error {
     },
     /// The machine's apt configuration names no mirror of Debian.
     #[error(
-        "apt on this host has no Debian mirror for `{package}`; give the folder of a \
-         build by `basedir`"
+        "apt on this host has no Debian mirror for `{package}`: take a vendor's tarball (`dbdyno \
+         install SERVER@VERSION --from FILE`), or give the folder of a build by `basedir`"
     )]
     NoMirror {
         /// What should be fetched.
@@ -178,7 +178,7 @@ pub enum Error {
     /// The server user does not exist and cannot be created.
     #[error(
         "cannot create the system user `{name}` that runs the servers ({reason}): create it by \
-         `useradd --system {name}`, or name another user by `--server-user`"
+         `useradd --system {name}` or `adduser -S {name}`, or name another by `--server-user`"
     )]
     NoServerUser {
         /// The name.

@@ -8,6 +8,7 @@
 use crate::{
     attach::{self, Event, HARDWARE_EVENTS_MAX, Mode, Source, counted_whole, on_this_thread},
     mount,
+    processors::stay_on_fast_processors,
     tracefs::{self, NoSyncEvents, SyncEvents},
 };
 use perf_event::Counter;
@@ -99,6 +100,7 @@ const ROUNDS: u64 = 2_000_000;
 const TOLERANCE: f64 = 0.01;
 
 fn try_all() -> Check {
+    stay_on_fast_processors();
     let slots = (1..=HARDWARE_EVENTS_MAX).rev().find(|n| events_agree(*n).unwrap_or(false));
     let Some(slots) = slots else { return Check { permission: Permission::None, slots: 0 } };
     let kernel = kernel_counts().unwrap_or(false);

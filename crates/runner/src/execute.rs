@@ -23,6 +23,7 @@ pub fn execute(
     observer: &dyn Observer,
 ) -> Result<Outcome, Error> {
     probe::raise_file_limit();
+    probe::stay_on_fast_processors();
     let mut ledger = Ledger::default();
     attached::check(plan, options)?;
     let results = preflight::results(plan, &options.results)?;
@@ -169,6 +170,7 @@ pub(crate) fn without_records<'a>(
     observer: &'a dyn Observer,
 ) -> Result<Run<'a>, Error> {
     let plan = look.plan;
+    probe::stay_on_fast_processors();
     attached::check_look(plan)?;
     preflight::check(plan, places, plan.estimate.of_folders(look.folders))?;
     let builds = install(plan, &Host { places, stop, observer })?;

@@ -114,6 +114,19 @@ fn counters_that_are_missing_are_explained() {
 }
 
 #[test]
+fn a_kernel_without_accounting_of_tasks_is_named() {
+    let tells = |text: &str| Fake::new().with("proc/self/schedstat", text);
+    check(&tells("7200 15 3\n"), "accounting", "ok", "CPU time of each task");
+    check(&tells("0 0 0\n"), "accounting", "limits", "counts no CPU time of tasks");
+}
+
+#[test]
+fn fast_cores_are_named_where_there_are_two_kinds() {
+    check(&Fake::new(), "cores", "", "");
+    check(&Fake::new().with("sys/devices/cpu_core/cpus", "0-3\n"), "cores", "ok", "CPUs 0-3,");
+}
+
+#[test]
 fn every_setting_of_the_kernel_has_a_good_and_a_bad_value() {
     let cases = [
         ("watchdog", "proc/sys/kernel/nmi_watchdog", "0", "1", "limits"),

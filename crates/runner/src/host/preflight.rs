@@ -103,7 +103,7 @@ fn scarce_operations(phase: &Phase) -> Option<String> {
 
 /// Where they may need more memory than is available; good to a factor of two.
 fn scarce_memory(plan: &Plan) -> Option<String> {
-    let available = available_bytes(&fs_err::read_to_string("/proc/meminfo").ok()?)?;
+    let available = probe::available_memory(&probe::Roots::default())?;
     let needed = plan.estimate.memory_bytes;
     (needed > available).then(|| {
         format!(
@@ -113,13 +113,6 @@ fn scarce_memory(plan: &Plan) -> Option<String> {
             available >> 20
         )
     })
-}
-
-/// What the kernel calls available in `/proc/meminfo`.
-fn available_bytes(meminfo: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib << 10)
 }
 
 /// What the records of any run take at least, and of each planned slice. Histograms and series,
@@ -225,14 +218,6 @@ mod tests {
             "no space: the plan needs about 30 MiB under `/data`, and 10 MiB are free: free some, \
              or plan fewer rows, clients or variants"
         );
-    }
-
-    #[test]
-    fn available_memory_is_the_kernels() {
-        let text = "MemTotal:       16265112 kB\nMemFree: 1 kB\nMemAvailable:    2048 kB\n";
-        assert_eq!(available_bytes(text), Some(2 << 20));
-        assert_eq!(available_bytes("MemTotal: 5 kB\n"), None);
-        assert_eq!(available_bytes("MemAvailable: many kB\n"), None);
     }
 
     #[test]

@@ -24,7 +24,11 @@ use model::{
     reading::{Reading, Scope},
 };
 use serde_json::json;
-use std::{path::Path, time::Duration};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// The instrument.
 pub(super) struct Emulation;
@@ -226,10 +230,26 @@ fn prepared(
     let mut variables = run.plan.subjects[subject].build.environment.iter();
     let preloaded = variables.find(|(name, _)| name == "LD_PRELOAD");
     let preloaded = preloaded.map(|(_, libraries)| libraries.as_str());
-    wrapper.prefix.extend(emulator.preload(&folder.join(SERVER), preloaded)?);
+    let link = run.place.sockets().join(format!("emulator-{label}"));
+    let named = for_loader(&folder.join(SERVER), &link)?;
+    wrapper.prefix.extend(emulator.preload(&named, preloaded)?);
     run.place.share_with_server(&folder, SERVER)?;
     wrapper.folder = Some(folder);
     Ok(())
+}
+
+/// A path of a folder as a loader understands it, who takes a blank or a colon for the end of what
+/// it preloads: by a link where the folder's own has one.
+fn for_loader(folder: &Path, link: &Path) -> Result<PathBuf, Error> {
+    let ends = |byte: &u8| byte.is_ascii_whitespace() || *byte == b':';
+    if !folder.as_os_str().as_encoded_bytes().iter().any(ends) {
+        return Ok(folder.to_owned());
+    }
+    match fs::os::unix::fs::symlink(folder, link) {
+        // An earlier server of this name has made it.
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error.into()),
+        _ => Ok(link.to_owned()),
+    }
 }
 
 /// The task that serves the one connection of an instance under emulation, whose calls can be

@@ -9,6 +9,23 @@ fn thread(task: u32, instructions: u64, calls: &[(u16, u64)]) -> Thread {
 }
 
 #[test]
+fn what_is_preloaded_has_a_path_without_blanks() {
+    let lab = tempfile::tempdir().unwrap();
+    let (plain, odd) = (lab.path().join("home"), lab.path().join("J\u{f6}rg M"));
+    let link = lab.path().join("link");
+    for folder in [&plain, &odd] {
+        fs::create_dir(folder).unwrap();
+        fs::write(folder.join("x"), "").unwrap();
+    }
+    assert_eq!(for_loader(&plain, &link).unwrap(), plain);
+    assert!(!link.exists());
+    for _ in 0..2 {
+        assert_eq!(for_loader(&odd, &link).unwrap(), link);
+        assert!(link.join("x").exists());
+    }
+}
+
+#[test]
 fn serving_tasks_are_counted_apart_from_others() {
     let threads = vec![
         thread(5, 70, &[(1, 2), (7, 1), (74, 4), (75, 5)]),
