@@ -97,7 +97,10 @@ fn no_report(lines: &[Line<'_>]) -> Fault {
     let reason = if lines.iter().any(|line| line.text.contains(START)) {
         format!("`{START}` stands behind something else; remove it from all lines")
     } else if lines.iter().any(ends) {
-        format!("the report has no `{START}`: tests such as cpu and fileio are not imported")
+        format!(
+            "the report has no `{START}`: it is of another test, such as cpu or fileio, or of a \
+             version before 1.0, and is not imported"
+        )
     } else {
         format!("`{START}` is missing: the test failed or was cut short")
     };
