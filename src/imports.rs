@@ -69,6 +69,7 @@ fn compare(
     }
     comparison.warnings.extend(unpaired(&observations.measurements, &design));
     comparison.warnings.extend(differences);
+    comparison.warnings.extend(archive::statement_difference(observations.measurements.iter()));
     if comparison.subjects.len() == 1 {
         comparison.warnings.push(ALONE.to_owned());
     }

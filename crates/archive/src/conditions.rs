@@ -17,43 +17,71 @@ fn conditions() -> impl Iterator<Item = Condition> {
     command_line::KEPT.into_iter().map(of("sysbench")).chain(of_pgbench.map(of("pgbench")))
 }
 
-/// One sentence for each condition that differs between variants of a phase, though a comparison
-/// takes it to be equal: which values it has, and in how many phases.
+/// Values of a condition.
+type Kinds<'a> = BTreeSet<&'a str>;
+
+/// What has another condition than the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Among<'a> {
+    Variants,
+    /// Those of this variant.
+    Repetitions(&'a str),
+}
+
+/// One sentence for each condition that differs between variants of a phase, or between repetitions
+/// of one, though a comparison takes it to be equal: which values it has, and in how many phases.
 pub fn option_differences<'a>(values: impl Iterator<Item = &'a Measurement>) -> Vec<String> {
-    let mut phases: BTreeMap<&str, BTreeMap<&str, &Levels>> = BTreeMap::new();
+    let mut phases: BTreeMap<&str, BTreeMap<&str, Vec<&Levels>>> = BTreeMap::new();
     for value in values {
         // Summaries know no options.
         if conditions().any(|one| value.levels.contains_key(one.key)) {
             let subjects = phases.entry(&value.phase).or_default();
-            subjects.entry(&value.subject).or_insert(&value.levels);
+            let known = subjects.entry(&value.subject).or_default();
+            let levels: &Levels = &value.levels;
+            if !known.contains(&levels) {
+                known.push(levels);
+            }
         }
     }
-    let mut found: BTreeMap<Condition, BTreeMap<BTreeSet<&str>, Vec<&str>>> = BTreeMap::new();
+    let mut found: BTreeMap<(Condition, Among<'_>), BTreeMap<Kinds<'_>, Vec<&str>>> =
+        BTreeMap::new();
     for (phase, subjects) in phases {
         for one in conditions() {
             let own = |levels: &&'a Levels| levels.get(one.key).map_or("default", String::as_str);
-            let kinds: BTreeSet<&str> = subjects.values().map(own).collect();
-            if kinds.len() > 1 {
-                found.entry(one).or_default().entry(kinds).or_default().push(phase);
+            let of = |levels: &Vec<&'a Levels>| -> Kinds<'a> { levels.iter().map(own).collect() };
+            let mut add = |among, kinds: Kinds<'a>| {
+                found.entry((one, among)).or_default().entry(kinds).or_default().push(phase);
+            };
+            let all: Vec<(&str, Kinds<'a>)> =
+                subjects.iter().map(|(subject, levels)| (*subject, of(levels))).collect();
+            if all.windows(2).any(|pair| pair[0].1 != pair[1].1) {
+                add(Among::Variants, all.iter().flat_map(|(_, kinds)| kinds).copied().collect());
+            }
+            for (subject, kinds) in all.into_iter().filter(|(_, kinds)| kinds.len() > 1) {
+                add(Among::Repetitions(subject), kinds);
             }
         }
     }
     let mut told = Vec::new();
-    for (one, kinds) in &found {
-        told.extend(kinds.iter().map(|(kinds, phases)| sentence(*one, kinds, phases)));
+    for ((one, among), kinds) in &found {
+        told.extend(kinds.iter().map(|(kinds, phases)| sentence(*one, *among, kinds, phases)));
     }
     told
 }
 
-fn sentence(one: Condition, kinds: &BTreeSet<&str>, phases: &[&str]) -> String {
+fn sentence(one: Condition, among: Among<'_>, kinds: &Kinds<'_>, phases: &[&str]) -> String {
     let kinds = quoted(kinds);
     let first = phases.first().copied().unwrap_or_default();
     let more = match phases.len() {
         1 => String::new(),
         count => format!(" and {}", counted(count - 1, "more phase")),
     };
+    let among = match among {
+        Among::Variants => "variants".to_owned(),
+        Among::Repetitions(subject) => format!("repetitions of `{subject}`"),
+    };
     let Condition { key, program } = one;
-    format!("{program}'s `{key}` differs between variants in `{first}`{more}: {kinds}")
+    format!("{program}'s `{key}` differs between {among} in `{first}`{more}: {kinds}")
 }
 
 #[cfg(test)]
@@ -86,6 +114,12 @@ mod tests {
         });
         let told = option_differences(other.iter());
         assert!(told[0].starts_with("pgbench's `transaction-type` differs"), "{told:?}");
+        // Values of one variant are its repetitions, of which one knows no options.
+        let repeated = [value("new", &[]), value("new", &[("scale", "10")]), values[1].clone()];
+        let told = option_differences(repeated.iter());
+        let expected = "pgbench's `query-mode` differs between repetitions of `new` in `read`: \
+                        `default`, `prepared`";
+        assert_eq!(told, [expected]);
         let all = values.iter().flat_map(|one| {
             let again = Measurement { phase: "write".into(), ..one.clone() };
             [one.clone(), again]

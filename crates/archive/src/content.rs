@@ -109,6 +109,10 @@ impl Content {
         if bytes.is_empty() {
             return Err(Fault::new(1, "the file is empty"));
         }
+        if let Some(command) = unpacking(&bytes) {
+            let reason = format!("the file is packed; unpack it (`{command}`), then import it");
+            return Err(Fault::new(1, reason));
+        }
         if bytes.len() as u64 > BYTES_MAX {
             let mib = BYTES_MAX >> 20;
             let reason = format!("the file is larger than {mib} MiB; split it");
@@ -136,6 +140,24 @@ impl Content {
 
 /// What some editors write at the start of UTF-8.
 pub(crate) const MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// What packed files hold at a place, and the command that unpacks them.
+static PACKED: [(usize, &[u8], &str); 6] = [
+    (0, b"\x28\xb5\x2f\xfd", "zstd -d"),
+    (0, b"\xfd7zXZ", "xz -d"),
+    (0, b"\x1f\x8b", "gzip -d"),
+    (0, b"PK\x03\x04", "unzip"),
+    (4, b"1AY&SY", "bzip2 -d"),
+    (257, b"ustar", "tar -x"),
+];
+
+/// The command that unpacks a file, where it is packed.
+fn unpacking(bytes: &[u8]) -> Option<&'static str> {
+    let packed = PACKED
+        .iter()
+        .find(|(place, magic, _)| bytes.get(*place..).is_some_and(|rest| rest.starts_with(magic)));
+    packed.map(|(.., command)| *command)
+}
 
 /// The line that holds the byte at `place`, from 1.
 fn line_of(bytes: &[u8], place: usize) -> u32 {
@@ -166,6 +188,20 @@ mod tests {
         check(b"a\nb\nM\xfcller\n", Err((3, "0xfc")));
         check(b"a\n\xe2\x82", Err((2, "0xe2")));
         check(b"\xff\xfea\0", Err((1, "zero byte")));
+    }
+
+    #[test]
+    fn packed_files_are_told_with_what_unpacks_them() {
+        let check = |bytes: &[u8], command: &str| {
+            let fault = Content::whole(bytes, Packing::None).text().unwrap_err();
+            assert!(fault.line == 1 && fault.reason.contains(command), "{fault:?}");
+        };
+        check(b"\x28\xb5\x2f\xfd\0\0", "`zstd -d`");
+        check(b"\x1f\x8b\x08\0", "`gzip -d`");
+        check(b"BZh91AY&SY\xff", "`bzip2 -d`");
+        check(b"PK\x03\x04\0", "`unzip`");
+        let tar = [b"a.txt".as_slice(), &[0; 252], b"ustar\0", b"SQL statistics:\n"].concat();
+        check(&tar, "`tar -x`");
     }
 
     #[test]

@@ -124,9 +124,9 @@ impl Folders {
     }
 }
 
-/// File name without its ending. What ends in a digit is none: `mysql-8.0.44`, `before.1`.
+/// File name without its ending. That has only letters: `before.1` and `pg9.6_rw` have none.
 fn stem(name: &str) -> &str {
-    let is_ending = |ending: &str| !ending.ends_with(|c: char| c.is_ascii_digit());
+    let is_ending = |ending: &str| ending.bytes().all(|byte| byte.is_ascii_alphabetic());
     match name.rsplit_once('.') {
         Some((stem, ending)) if !stem.is_empty() && is_ending(ending) => stem,
         _ => name,
@@ -188,11 +188,13 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_no_ending_of_a_file() {
+    fn an_ending_of_a_file_has_only_letters() {
         let check = |name: &str, expected: &str| assert_eq!(stem(name), expected);
         check("mysql-8.0.44.txt", "mysql-8.0.44");
         check("mysql-8.0.44", "mysql-8.0.44");
         check("before.1", "before.1");
+        check("pg9.6_rw", "pg9.6_rw");
+        check("pg9.6_rw.out", "pg9.6_rw");
         check("read.run2", "read.run2");
         check(".txt", ".txt");
     }

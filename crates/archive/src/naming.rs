@@ -39,7 +39,16 @@ pub(crate) fn values(experiment: &str, cells: Cells, listed: &[Step]) -> Vec<Imp
         };
         places.insert(phase.clone(), (place, name));
     }
-    let counted = cells.keys().filter(|key| key.is_counted());
+    let mut clients: BTreeMap<(&str, Option<u64>), BTreeSet<u32>> = BTreeMap::new();
+    for key in cells.keys() {
+        clients.entry((&key.phase, key.range)).or_default().extend(key.clients);
+    }
+    // A test of somebody's own may be called a load or a warm-up and have several numbers too.
+    let has_several = |key: &Key| {
+        let own = clients.get(&(key.phase.as_str(), key.range));
+        key.column.is_none() && own.is_some_and(|own| own.len() > 1)
+    };
+    let counted = cells.keys().filter(|key| key.is_counted() || has_several(key));
     let levels: BTreeSet<u32> = counted.filter_map(Key::level).collect();
     let columns = cells.keys().filter_map(|key| key.column).map(|column| column.of).max();
     let count = u32::try_from(levels.len()).unwrap_or(u32::MAX).max(columns.unwrap_or(1)).max(1);

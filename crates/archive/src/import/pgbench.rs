@@ -26,8 +26,8 @@ const ERRORS: [&str; 2] = ["pgbench: error: ", "pgbench: fatal: "];
 const AVERAGES: [&str; 2] = ["latency average = ", "latency average: "];
 
 /// A rate is at least and at most so many times that of the transactions in the duration: tests end
-/// a little late, and after the transactions that are under way.
-const LEAST: f64 = 0.8;
+/// after the transactions that are under way, and one of them may wait longer than the test takes.
+const LEAST: f64 = 0.25;
 const MOST: f64 = 1.25;
 
 /// The same of rates without the time in which connections were made, which old versions do not
@@ -143,6 +143,10 @@ struct Reader {
     cell: Cell,
     rated: bool,
     processed: Option<f64>,
+    /// How many there should be, where the test was told a number, and the line that says it.
+    planned: Option<(f64, u32)>,
+    /// Those that failed or were skipped.
+    left_out: f64,
     /// How long the test took, where it was told to take so long.
     seconds: Option<f64>,
     /// The part of it before all connections were made, in seconds, where it is known.
@@ -153,15 +157,33 @@ struct Reader {
 
 impl Reader {
     fn of(cell: Cell) -> Self {
-        let (processed, seconds) = (None, None);
-        Self { cell, rated: false, processed, seconds, connecting: 0.0, latency: 0.0 }
+        Self {
+            cell,
+            rated: false,
+            processed: None,
+            planned: None,
+            left_out: 0.0,
+            seconds: None,
+            connecting: 0.0,
+            latency: 0.0,
+        }
     }
 
-    /// A block must end with a rate, else it is cut.
+    /// A block must end with a rate, else it is cut; and clients must have done what they were told
+    /// to, else some were aborted, which is told on another stream than the report.
     fn check(&self, line: u32) -> Result<(), Fault> {
-        match self.rated {
-            true => Ok(()),
-            false => Err(Fault::new(line, "`tps = …` is missing: the output is cut short")),
+        if !self.rated {
+            return Err(Fault::new(line, "`tps = …` is missing: the output is cut short"));
+        }
+        match (self.planned, self.processed) {
+            (Some((planned, line)), Some(processed)) if processed + self.left_out < planned => {
+                let reason = format!(
+                    "the run failed: clients were aborted after {processed} of {planned} \
+                     transactions; repeat it, or remove it from the file"
+                );
+                Err(Fault::new(line, reason))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -173,15 +195,20 @@ impl Reader {
         } else if let Some(count) = text.strip_prefix("number of transactions actually processed: ")
         {
             self.processed = number::leading(count).map(|(count, _)| count);
+            let planned = count.split_once('/').and_then(|(_, planned)| number::parse(planned));
+            self.planned = planned.map(|planned| (planned, at));
             // Of a script, since version 18: elsewhere the rate stands alone.
             if let Some((_, rate)) = count.split_once(" (tps = ").filter(|_| !self.rated) {
                 self.rate((rate.trim_end_matches(')'), MOST), at, found)?;
             }
         } else if let Some(count) = text.strip_prefix("number of failed transactions: ") {
             let failed = number::leading(count).map(|(count, _)| count);
+            self.left_out += failed.unwrap_or(0.0);
             if let (Some(failed), Some(done)) = (failed, self.processed.filter(|n| *n > 0.0)) {
                 found.computed(&self.cell, "errors_per_op", failed / done, at);
             }
+        } else if let Some(count) = text.strip_prefix("number of transactions skipped: ") {
+            self.left_out += number::leading(count).map_or(0.0, |(count, _)| count);
         } else if let Some(rest) = AVERAGES.iter().find_map(|title| text.strip_prefix(title)) {
             self.latency = number::leading(rest).map_or(0.0, |(time, _)| time / 1000.0);
             self.milliseconds("latency_us_mean", rest, at, found);

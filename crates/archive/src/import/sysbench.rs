@@ -42,14 +42,7 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
     while let Some(start) = rest.iter().position(|line| line.text.trim() == START) {
         let (before, report) = rest.split_at(start);
         is_of_whole_run(before)?;
-        let end = report.iter().position(|line| line.text.trim_start().starts_with(END));
-        // Its last lines are those behind the line of `END`, up to the next report's first.
-        let Some(end) = end else {
-            let last = report.last().map_or(0, |line| line.number);
-            let reason = format!("the report ends before `{END}`: it is cut short");
-            return Err(Fault::new(last, reason));
-        };
-        let (report, behind) = report.split_at(end + 1);
+        let (report, behind) = report.split_at(length(report)?);
         let first = before.iter().position(|line| !line.text.trim().is_empty()).unwrap_or(0);
         reports.push((&before[first..], report));
         rest = behind;
@@ -59,11 +52,7 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
         if !intervals.is_empty() {
             return sysbench_intervals::add(file, &intervals, found);
         }
-        let reason = match lines.iter().any(|line| line.text.contains(START)) {
-            true => format!("`{START}` stands behind something else; remove it from all lines"),
-            false => format!("`{START}` is missing: the test failed or was cut short"),
-        };
-        return Err(Fault::new(lines.last().map_or(0, |line| line.number), reason));
+        return Err(no_report(&lines));
     }
     let mut cells = Vec::new();
     for (before, _) in &reports {
@@ -89,6 +78,35 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
 /// Key of the script while reports are told apart; values never have it.
 const SCRIPT: &str = "script";
 
+/// How many lines a report has, up to that of [`END`]. Fails where it is cut: where lines end, or
+/// the next run or report begins, whose numbers are not its own.
+fn length(report: &[Line<'_>]) -> Result<usize, Fault> {
+    let begins = |line: &Line<'_>| [RUN, START].contains(&line.text.trim());
+    let next = report.iter().skip(1).position(begins).map_or(report.len(), |place| place + 1);
+    let own = &report[..next];
+    let end = own.iter().position(|line| line.text.trim_start().starts_with(END));
+    end.map(|end| end + 1).ok_or_else(|| {
+        let last = own.last().map_or(0, |line| line.number);
+        Fault::new(last, format!("the report ends before `{END}`: it is cut short"))
+    })
+}
+
+/// Why nothing can be imported of lines without a report.
+fn no_report(lines: &[Line<'_>]) -> Fault {
+    let ends = |line: &Line<'_>| line.text.trim_start().starts_with(END);
+    let reason = if lines.iter().any(|line| line.text.contains(START)) {
+        format!("`{START}` stands behind something else; remove it from all lines")
+    } else if lines.iter().any(ends) {
+        format!(
+            "the report has no `{START}`: it is of another test, such as cpu or fileio, or of a \
+             version before 1.0, and is not imported"
+        )
+    } else {
+        format!("`{START}` is missing: the test failed or was cut short")
+    };
+    Fault::new(lines.last().map_or(0, |line| line.number), reason)
+}
+
 /// Fails at a report that is of a part of a run: it is no repetition of the other parts.
 fn is_of_whole_run(before: &[Line<'_>]) -> Result<(), Fault> {
     let checkpoint = before.iter().find(|line| line.text.ends_with(CHECKPOINT));
@@ -99,8 +117,8 @@ fn is_of_whole_run(before: &[Line<'_>]) -> Result<(), Fault> {
 }
 
 /// Why nothing is imported of a run among others.
-const NO_REPORT: &str =
-    "the run that begins here printed no report: it failed or was stopped, and is left out";
+const NO_REPORT: &str = "the run that begins here printed no report of SQL: it failed, was stopped \
+                         or is another test, and is left out";
 
 /// Tells what stands before a report of runs that failed. The last one is that of the report.
 fn failures(before: &[Line<'_>], found: &mut Found) {
@@ -110,7 +128,12 @@ fn failures(before: &[Line<'_>], found: &mut Found) {
     }
     runs.into_iter().for_each(|line| found.warn(line, NO_REPORT));
     let mut own = before.iter().rev().take_while(|line| line.text.trim() != RUN);
-    if let Some(line) = own.find(|line| line.text.trim_start().starts_with("FATAL: ")) {
+    // One that cannot end a thread of its own, when all events are done, is whole.
+    let is_early = |line: &&Line<'_>| {
+        let error = line.text.trim_start().strip_prefix("FATAL: ");
+        error.is_some_and(|error| !error.starts_with("Terminating the "))
+    };
+    if let Some(line) = own.find(is_early) {
         let shown = number::excerpt(&line.text);
         let reason = format!("`{shown}`: the run ended early, and reports what it did until then");
         found.warn(line.number, reason);

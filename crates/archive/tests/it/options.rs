@@ -53,6 +53,55 @@ fn runs_of_sysbench_without_a_report_are_told() {
     let (_, early) = found("all.log", text.as_bytes()).unwrap();
     let [warning] = early.warnings.as_slice() else { panic!("{:?}", early.warnings) };
     assert!(warning.reason.contains("the run ended early"), "{}", warning.reason);
+    let late = text.replace(fatal, "FATAL: Terminating the event generator thread failed.");
+    assert_eq!(found("all.log", late.as_bytes()).unwrap().1.warnings, []);
+}
+
+#[test]
+fn a_report_that_is_cut_has_no_numbers_of_the_next_one() {
+    let report = text_of("sysbench-1.0.txt");
+    let (cut, rest) = report.split_once("    transactions:").unwrap();
+    let lines = cut.lines().count();
+    let fault = found("all.log", format!("{cut}{report}").as_bytes()).unwrap_err();
+    assert!(fault.reason.contains("it is cut short"), "{}", fault.reason);
+    // The banner of the next run and an empty line are behind it.
+    assert_eq!(fault.line as usize, lines + 2);
+    let headless = format!("SQL statistics:\n    transactions:{rest}");
+    let fault = found("all.log", format!("{cut}{headless}").as_bytes()).unwrap_err();
+    assert_eq!(fault.line as usize, lines);
+}
+
+#[test]
+fn reports_of_other_tests_of_sysbench_are_no_failed_ones() {
+    let report = text_of("sysbench-1.0.txt");
+    let (before, sql) = report.split_once("SQL statistics:").unwrap();
+    let (_, rest) = sql.split_once("General statistics:").unwrap();
+    let text =
+        format!("{before}CPU speed:\n    events per second: 9.00\n\nGeneral statistics:{rest}");
+    let fault = found("cpu.txt", text.as_bytes()).unwrap_err();
+    assert!(fault.reason.contains("such as cpu or fileio"), "{}", fault.reason);
+}
+
+#[test]
+fn clients_of_pgbench_that_were_aborted_are_told_by_what_is_missing() {
+    let timed = "duration: 30 s\nnumber of transactions actually processed: 21804";
+    let text = text_of("pgbench-old.txt");
+    assert!(text.contains(timed));
+    let of = |processed: &str| {
+        let counted = format!(
+            "number of transactions per client: 10902\n\
+             number of transactions actually processed: {processed}"
+        );
+        found("counted.txt", text.replace(timed, &counted).as_bytes())
+    };
+    let rate = values(&of("21804/21804").unwrap().1)["s1 counted 2 ops_per_second"].0;
+    assert!((rate - 726.811_975).abs() < 1e-9, "{rate}");
+    let left_out = "\nnumber of failed transactions: 1800 (8.255%)\n\
+                    number of transactions skipped: 4 (0.018%)";
+    assert!(of(&format!("20000/21804{left_out}")).is_ok());
+    let fault = of("20000/21804").unwrap_err();
+    assert!(fault.reason.contains("aborted after 20000 of 21804"), "{}", fault.reason);
+    assert_eq!(fault.line, 8);
 }
 
 #[test]
@@ -105,6 +154,17 @@ fn reports_of_other_scripts_in_one_file_are_other_phases() {
     let reads = "all script=oltp_read_only";
     assert_eq!(told, [(reads, 0), ("all script=oltp_write_only", 0), (reads, 1)]);
     assert!(found.values.iter().all(|value| !value.cell.levels.contains_key("script")));
+}
+
+#[test]
+fn a_test_of_pgbench_may_end_long_after_its_duration() {
+    let of = |rate: &str| {
+        let text = text_of("pgbench-old.txt").replace("726.811975", rate);
+        found("late.txt", text.as_bytes()).map(|(_, found)| found.warnings)
+    };
+    // A last transaction that waited 20 s for a lock, and a number that lost a digit.
+    assert_eq!(of("436.080000"), Ok(Vec::new()));
+    assert!(of("72.681197").unwrap_err().reason.contains("contradicts 21804 transactions in 30 s"));
 }
 
 #[test]

@@ -162,6 +162,29 @@ fn reports_behind_each_other_repeat_a_test_or_have_other_threads() {
 }
 
 #[test]
+fn a_load_of_ones_own_has_its_numbers_of_clients() {
+    for name in ["load", "read-warm"] {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |file: &str, reports: &[u32]| {
+            let path = folder.path().join("mine").join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let texts = reports.iter().map(|threads| report(*threads, 10.0 * f64::from(*threads)));
+            std::fs::write(path, texts.collect::<String>()).unwrap();
+        };
+        write(&format!("a/{name}.log"), &[1, 8]);
+        write(&format!("b/{name}.log"), &[8]);
+        write("a/read.log", &[8]);
+        let imported = import(&[folder.path().join("mine")], &Options::default()).unwrap();
+        let [one, eight] = [1, 8].map(|clients| format!("{name}.clients{clients} 0"));
+        let mut expected = [format!("a {one}"), format!("a {eight}"), format!("b {eight}")];
+        expected.sort();
+        let mut found = rows(&imported).1;
+        found.retain(|row| row.contains(name));
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
 fn reports_in_one_file_and_in_several_are_paired_in_their_order() {
     // The published archives say before a report how many CPUs there are.
     let one = |rate: f64| format!("4 CPUs\n{}", report(4, rate));
