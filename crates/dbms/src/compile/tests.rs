@@ -106,6 +106,49 @@ fn a_build_that_fails_shows_its_log_and_leaves_no_build() {
 }
 
 #[test]
+fn a_build_that_fails_is_told_from_others_of_its_source() {
+    if !has_compiler() {
+        return;
+    }
+    let bench = bench();
+    let mut build = bench.build("int main( { }\n");
+    build.compilation.flags = "rel_o3".to_owned();
+    build.compilation.compiler = "gcc".to_owned();
+    let said = bench.make(&build, &mut Vec::new()).unwrap_err().to_string();
+    assert!(said.contains("/tree, rel_o3, gcc: step 1 of 1, `gcc`: exit code 1; "), "{said}");
+}
+
+#[test]
+fn a_revision_that_fails_without_its_submodules_names_a_remedy() {
+    if !has_compiler() || compiler::program("git").is_none() {
+        println!("skipped: git and gcc are needed");
+        return;
+    }
+    let bench = bench();
+    let mut build = bench.build("int main( { }\n");
+    let folder = bench.root.path().join("tree");
+    fs::write(folder.join(".gitmodules"), "").unwrap();
+    let git = |words: &[&str]| {
+        let own = ["-c", "user.name=a", "-c", "user.email=a@example.invalid"];
+        let mut command = std::process::Command::new("git");
+        let output = command.args(own).args(words).current_dir(&folder).output().unwrap();
+        assert!(output.status.success(), "{words:?}");
+    };
+    git(&["init", "--quiet", "."]);
+    git(&["add", "."]);
+    git(&["-c", "commit.gpgsign=false", "commit", "--quiet", "-m", "broken"]);
+    let hint = "exit code 1 (its submodules are not there: name a folder that holds them by \
+                `path`)";
+    let said = bench.make(&build, &mut Vec::new()).unwrap_err().to_string();
+    assert!(!said.contains(hint), "a folder has what it has: {said}");
+    let tree = build.compilation.tree.as_mut().unwrap();
+    "git".clone_into(&mut tree.kind);
+    "HEAD".clone_into(&mut tree.revision);
+    let said = bench.make(&build, &mut Vec::new()).unwrap_err().to_string();
+    assert!(said.contains(hint), "{said}");
+}
+
+#[test]
 fn what_cannot_be_compiled_is_refused_before_anything_is_executed() {
     let bench = bench();
     let check = |change: &dyn Fn(&mut Build), expected: &str| {
