@@ -8,7 +8,7 @@
 
 use crate::{
     Error, Places, Result, ServerUser, folder, full_disk::is_full_disk, leftovers::try_lock,
-    process::GUARD,
+    process::GUARD, source::folder_hash,
 };
 use fs_err as fs;
 use object::{Object, ObjectSection, ReadCache, SectionKind};
@@ -336,8 +336,8 @@ fn last_lines(log: &Path) -> String {
     format!("{last} (log `{}`)", log.display())
 }
 
-/// SHA-256 of the code of a build: of its program, and of the libraries in its folder that the
-/// program may load. None where the program has none.
+/// SHA-256 of the code of a build: of its program, of the libraries in its folder that the program
+/// may load, and of the settings, views and messages in `share`. None where the program has none.
 pub fn build_sha256(folder: &Path, program: &Path) -> Option<String> {
     let mut hash = Sha256::new();
     hash.update(code_sha256(program)?);
@@ -350,6 +350,10 @@ pub fn build_sha256(folder: &Path, program: &Path) -> Option<String> {
             hash.update(library.strip_prefix(folder).unwrap_or(&library).as_os_str().as_bytes());
             hash.update(code_sha256(&library).unwrap_or_default());
         }
+    }
+    let share = folder.join("share");
+    if share.is_dir() {
+        hash.update(folder_hash(&share).ok()?);
     }
     Some(hexadecimal(&hash.finalize()))
 }

@@ -234,4 +234,8 @@ fn an_engine_in_a_library_is_a_part_of_the_code_of_a_build() {
     fs::copy(&own, plugins.join("ha_rocksdb.so")).unwrap();
     assert_ne!(hash(), with);
     assert_eq!(build_sha256(folder.path(), &plugins.join("notes")), None);
+    let before = hash();
+    fs::create_dir(folder.path().join("share")).unwrap();
+    fs::write(folder.path().join("share/postgresql.conf.sample"), "jit = off\n").unwrap();
+    assert_ne!(hash(), before, "what is read from a file is executed too");
 }
