@@ -118,7 +118,8 @@ fn unreadable(line: &str, folder: &Path) -> String {
     let reason = line.trim_start_matches("fatal: ");
     let remedy = match reason.contains("dubious ownership") {
         true => format!(
-            "permit git to read it by `git config --global --add safe.directory {}`",
+            "permit git to read it by `git config --global --add safe.directory {0}`, and to \
+             fetch from it by the same for `{0}/.git`",
             folder.display()
         ),
         false => "name the folder of a repository".to_owned(),
@@ -219,7 +220,7 @@ mod tests {
         check(
             "fatal: detected dubious ownership in repository at '/src/db'",
             "cannot be read; permit git to read it by `git config --global --add safe.directory \
-             /src/db`: detected dubious ownership in repository at '/src/db'",
+             /src/db`, and to fetch from it by the same for `/src/db/.git`: detected dubious ownership in repository at '/src/db'",
         );
         check(
             "fatal: not a git repository",
