@@ -201,8 +201,10 @@ impl<'a> Mirror<'a> {
     }
 
     fn run(&self, words: &[&str]) -> Result<String> {
-        // No transport that is a command, and no question to the user.
-        let fixed = ["-c", "protocol.ext.allow=never", "-c", "core.askPass=true"];
+        // No transport that is a command, no question to the user, and nothing left to do while
+        // servers are measured: fetching packs anew what has become many files.
+        let fixed = ["protocol.ext.allow=never", "core.askPass=true", "gc.autoDetach=false"];
+        let fixed: Vec<&str> = fixed.iter().flat_map(|setting| ["-c", *setting]).collect();
         let all = [&fixed[..], words].concat();
         client::run("git", &all, &self.folder, &self.tree.to_string())
     }
@@ -211,6 +213,20 @@ impl<'a> Mirror<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_repository_is_packed_before_anything_is_measured() {
+        if Command::new("git").arg("--version").output().is_err() {
+            println!("skipped: there is no git");
+            return;
+        }
+        let root = tempfile::tempdir().unwrap();
+        let places = Places::at(&root.path().join("places"), None).unwrap();
+        let at = root.path().display().to_string();
+        let tree = Tree { kind: "git".to_owned(), at, revision: "HEAD".to_owned() };
+        let mirror = Mirror::open(&tree, &places).unwrap();
+        assert_eq!(mirror.run(&["config", "gc.autoDetach"]).unwrap().trim(), "false");
+    }
 
     #[test]
     fn a_repository_of_another_user_has_another_remedy_than_a_folder_that_is_none() {
