@@ -201,8 +201,8 @@ impl<'a> Mirror<'a> {
     }
 
     fn run(&self, words: &[&str]) -> Result<String> {
-        // No transport that is a command, no question to the user, and nothing left to do while
-        // servers are measured: fetching packs anew what has become many files.
+        // No transport that is a command, no question to the user, and no cleaning up that goes on
+        // while servers are measured.
         let fixed = ["protocol.ext.allow=never", "core.askPass=true", "gc.autoDetach=false"];
         let fixed: Vec<&str> = fixed.iter().flat_map(|setting| ["-c", *setting]).collect();
         let all = [&fixed[..], words].concat();
