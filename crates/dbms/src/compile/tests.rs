@@ -162,6 +162,10 @@ fn what_cannot_be_compiled_is_refused_before_anything_is_executed() {
     check(&|build| build.compilation.flags = "o9".to_owned(), flags);
     let compiler = "this host has no compiler `no-such-cc`";
     check(&|build| build.compilation.compiler = "no-such-cc".to_owned(), compiler);
+    let plain = bench.root.path().join("cc");
+    fs::write(&plain, "").unwrap();
+    let closed = format!("the compiler `{}` cannot be executed: ", plain.display());
+    check(&|build| build.compilation.compiler = plain.display().to_string(), &closed);
     if has_compiler() {
         let empty = tempfile::tempdir().unwrap();
         let at = empty.path().display().to_string();
