@@ -208,7 +208,8 @@ impl Positions {
             let own = chosen.iter().filter_map(|one| Some((one, one.basedir.as_ref()?)));
             set.extend(own.map(|(one, basedir)| {
                 let (level, server) = (&one.level, &source.server);
-                format!("servers.{level}={{server={server:?},basedir={basedir:?}}}")
+                let libraries = libraries(basedir);
+                format!("servers.{level}={{server={server:?},basedir={basedir:?}{libraries}}}")
             }));
         }
         let levels: Vec<String> = chosen.iter().map(|one| format!("{:?}", one.level)).collect();
@@ -254,6 +255,15 @@ fn product_of(version: &str, levels: &[String]) -> String {
 
 fn short(commit: &str) -> String {
     commit.chars().take(SHORT).collect()
+}
+
+/// What has a build find its libraries: it was told another place than where it lies by now.
+fn libraries(basedir: &Path) -> String {
+    let folder = basedir.join("lib");
+    match folder.is_dir() {
+        true => format!(",environment={{LD_LIBRARY_PATH={folder:?}}}"),
+        false => String::new(),
+    }
 }
 
 /// The SQLite library of an installed build.
@@ -342,6 +352,28 @@ mod tests {
         assert!(fits(&plan("factors.clients=[1]"), 2, "point-query"));
         assert!(!fits(&plan("factors.clients=[1]"), 3, "point-query"));
         assert!(!fits(&plan("factors.clients=[1, 8]"), 2, "point-query"));
+    }
+
+    #[test]
+    fn a_revision_finds_the_libraries_that_were_built_with_it() {
+        let root = tempfile::tempdir().unwrap();
+        let source = Source { repository: PathBuf::from("/src"), command: "true".to_owned() };
+        let position = |basedir: PathBuf| {
+            let (name, level) = ("1a2b fix".to_owned(), "1a2b".to_owned());
+            let (server, built) = ("postgres".to_owned(), BTreeMap::new());
+            let revisions =
+                Revisions { source: source.clone(), all: Vec::new(), server, within: None, built };
+            let all = vec![Position { name, level, basedir: Some(basedir) }];
+            Positions { factor: BUILD.to_owned(), all, source: Some(revisions) }
+        };
+        let basedir = root.path().to_owned();
+        let own = position(basedir.clone()).overrides(&[0]).remove(0);
+        assert_eq!(own, format!("servers.1a2b={{server=\"postgres\",basedir={basedir:?}}}"));
+        let libraries = basedir.join("lib");
+        fs_err::create_dir(&libraries).unwrap();
+        let own = position(basedir).overrides(&[0]).remove(0);
+        let expected = format!(",environment={{LD_LIBRARY_PATH={libraries:?}}}}}");
+        assert!(own.ends_with(&expected), "{own}");
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(super) const VERB: Verb = Verb {
               Exit codes:\n  \
               0    one position is found\n  \
               2    wrong usage or a failure\n  \
-              3    several changes, a slope, or nothing decided\n  \
+              3    several changes or positions, a slope, or nothing decided\n  \
               130  interrupted; what was measured is kept",
     examples: &[
         (
@@ -148,6 +148,7 @@ fn positions(
 ) -> anyhow::Result<Positions> {
     let ends = [arguments.good.as_str(), arguments.bad.as_str()];
     if let (Some(repository), Some(command)) = (&arguments.source, &arguments.build) {
+        check_one_way(draft)?;
         let (repository, command) = (repository.clone(), command.clone());
         let server = arguments.server.as_deref().unwrap_or_default();
         let source = Source { repository, command };
@@ -169,6 +170,24 @@ fn positions(
         return Positions::of_versions(ends, levels, places);
     }
     Positions::of_levels((name, levels), ends, &draft.basedirs())
+}
+
+/// Refuses an experiment that revisions would be built for in vain.
+fn check_one_way(draft: &Draft) -> anyhow::Result<()> {
+    for factor in &draft.experiment.factors {
+        let name = &factor.name;
+        ensure!(
+            !["flags", "compiler"].contains(&name.as_str()),
+            "`--build` says how revisions are compiled: take `{name}` out of the experiment's \
+             factors"
+        );
+        ensure!(
+            name == "build" || factor.levels.len() <= 1,
+            "`{name}` has several levels, and revisions are compared at one: write `--set \
+             factors.{name}=[LEVEL]`"
+        );
+    }
+    Ok(())
 }
 
 /// The test that is meant.

@@ -262,6 +262,14 @@ fn subjects<'a>(plan: &'a Plan, names: &[String]) -> anyhow::Result<[&'a str; 2]
         let found = labels().find(|label| label == name);
         found.with_context(|| format!("the run has no variant `{name}`{}", hint(name, labels())))
     };
+    // Labels may have commas of their own, as options for the linker do.
+    let joined = names.join(",");
+    let mut pairs = labels().flat_map(|base| labels().map(move |variant| [base, variant]));
+    let is_named =
+        |[base, variant]: &[&str; 2]| base != variant && format!("{base},{variant}") == joined;
+    if let Some(pair) = pairs.find(is_named) {
+        return Ok(pair);
+    }
     match (names, labels().collect::<Vec<_>>().as_slice()) {
         ([base, variant], _) if base == variant => {
             bail!("`{base}` is one variant: name two by `--variants`")
@@ -342,6 +350,23 @@ mod tests {
     use super::*;
     use model::explanation::{Area, Function, SourceParts, WarmUp};
     use std::collections::BTreeMap;
+
+    #[test]
+    fn two_variants_are_named_whatever_commas_they_have() {
+        let mut plan = crate::versions::tests::plan_of(&[]);
+        let linked = "O2 -Wl,-z,now";
+        for (subject, label) in plan.subjects.iter_mut().zip(["rel", linked]) {
+            label.clone_into(&mut subject.label);
+        }
+        let found = |text: &str| {
+            let names: Vec<String> = text.split(',').map(str::to_owned).collect();
+            subjects(&plan, &names).map_err(|error| error.to_string())
+        };
+        assert_eq!(found(&format!("rel,{linked}")), Ok(["rel", linked]));
+        assert_eq!(found(&format!("{linked},rel")), Ok([linked, "rel"]));
+        assert!(found("rel,rel").unwrap_err().contains("is one variant"));
+        assert!(found("rel,O3").unwrap_err().contains("the run has no variant `O3`"));
+    }
 
     fn shipped() -> BTreeMap<String, SourceParts> {
         ::plan::Catalog::embedded().unwrap().all_source_parts().unwrap()

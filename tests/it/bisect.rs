@@ -156,5 +156,12 @@ fn revisions_of_equal_code_are_not_measured() {
     let words = [&words[..], &["--server", "sqlite", "--build", &build]].concat();
     let said = lab.refuses(&words);
     assert!(said.contains("both ends are the same code"), "{said}");
+    // Before anything is built.
+    let refused = |set: &str, expected: &str| {
+        let said = lab.refuses(&[&words[..], &["--set", set]].concat());
+        assert!(said.contains(expected) && !said.contains("building "), "{said}");
+    };
+    refused("factors.flags=[\"rel\"]", "take `flags` out of the experiment's factors");
+    refused("factors.clients=[1, 2]", "write `--set factors.clients=[LEVEL]`");
     assert_eq!(runs(&lab), 0);
 }

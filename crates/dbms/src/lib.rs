@@ -62,7 +62,7 @@ pub use allocators::{of_process as allocator_of, provide as provide_allocators};
 pub use async_io::scarce_requests;
 pub use basedir::{check_basedir, installed_library};
 pub use client::inherit_little;
-pub use compile::{Order, Watch};
+pub use compile::{Order, Trees, Watch};
 pub use condition::{Condition, Started, Unasked, unasked};
 pub use error::{CompileError, Error, NoWayIn, Result};
 pub use explain::{Access, Explained, PlanRows, Question};

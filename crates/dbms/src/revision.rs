@@ -2,12 +2,13 @@
 //!
 //! The build command is executed as the caller; where root started dbdyno, as the server user, and
 //! what it leaves is copied, so that nothing of it can be changed afterwards. Its folder is that of
-//! the revision's tree and of the command: an equal tree is built once. The repository is only
-//! read: git writes the files of a revision as an archive.
+//! the revision's tree and of the command: an equal tree is built once. All are built in one place,
+//! one after the other, so that paths in programs do not tell equal code apart. The repository is
+//! only read: git writes the files of a revision as an archive.
 
 use crate::{
     Error, Places, Result, ServerUser, folder, full_disk::is_full_disk, leftovers::try_lock,
-    process::GUARD,
+    process::GUARD, source::folder_hash,
 };
 use fs_err as fs;
 use object::{Object, ObjectSection, ReadCache, SectionKind};
@@ -53,7 +54,7 @@ const DONE: &str = "built";
 const FAILED: &str = "failed";
 const LOG: &str = "log";
 const OUT: &str = "out";
-/// Held by the process that builds.
+/// Held by the process that builds, in the folder above those of all builds.
 const TURN: &str = "turn";
 
 /// Where a build keeps libraries that its program loads: engines and plugins, among others.
@@ -145,18 +146,15 @@ impl Source {
         places.make(&above, places.readable())?;
         let own = above.join(key(&[&tree, &self.command]));
         places.make(&own, places.readable())?;
-        let _turn = self.turn(&own, stopped)?;
+        if let Some(built) = built_before(&own) {
+            return Ok(built);
+        }
+        let _turn = self.turn(&above, stopped)?;
+        if let Some(built) = built_before(&own) {
+            return Ok(built);
+        }
         let (out, failed) = (own.join(OUT), own.join(FAILED));
-        if own.join(DONE).exists() {
-            return Ok(Built::Done(out));
-        }
-        // One that a full disk has left empty says nothing.
-        if let Ok(reason) = fs::read_to_string(&failed)
-            && !reason.is_empty()
-        {
-            return Ok(Built::Failed(reason));
-        }
-        let work = own.join("work");
+        let work = above.join("work");
         // What an interrupted build left.
         for left in [&work, &out].into_iter().filter(|left| left.exists()) {
             folder::remove(left)?;
@@ -169,8 +167,11 @@ impl Source {
         folder::give(&work, places.user)?;
         let status = self.execute(&work, (&own.join(LOG), places.user), stopped)?;
         if let Some(why) = why_failed(status, &work.join(OUT))? {
-            folder::remove(&work)?;
             let mut reason = format!("{why}: {}", last_lines(&own.join(LOG)));
+            if work.join("tree/.gitmodules").is_file() {
+                reason += "; submodules are not in its folder, unless the command brings them";
+            }
+            folder::remove(&work)?;
             // It would be full for every other revision too.
             if is_full_disk(&reason) {
                 return Err(self.failed(reason));
@@ -191,8 +192,8 @@ impl Source {
     }
 
     /// Waits for the turn of a build, which another bisection may be at; it ends with the file.
-    fn turn(&self, own: &Path, stopped: &dyn Fn() -> bool) -> Result<fs::File> {
-        let turn = fs::File::create(own.join(TURN))?;
+    fn turn(&self, above: &Path, stopped: &dyn Fn() -> bool) -> Result<fs::File> {
+        let turn = fs::File::create(above.join(TURN))?;
         while !try_lock(&turn)? {
             if stopped() {
                 return Err(self.failed(INTERRUPTED.to_owned()));
@@ -288,6 +289,16 @@ impl Source {
     }
 }
 
+/// What became of a build in its folder, where it came to an end before.
+fn built_before(own: &Path) -> Option<Built> {
+    if own.join(DONE).exists() {
+        return Some(Built::Done(own.join(OUT)));
+    }
+    // One that a full disk has left empty says nothing.
+    let reason = fs::read_to_string(own.join(FAILED)).ok()?;
+    (!reason.is_empty()).then_some(Built::Failed(reason))
+}
+
 /// Why the end of a build is a failure, if it is one. No exit code means a signal.
 fn why_failed(status: Option<i32>, out: &Path) -> Result<Option<String>> {
     Ok(match status {
@@ -325,8 +336,8 @@ fn last_lines(log: &Path) -> String {
     format!("{last} (log `{}`)", log.display())
 }
 
-/// SHA-256 of the code of a build: of its program, and of the libraries in its folder that the
-/// program may load. None where the program has none.
+/// SHA-256 of the code of a build: of its program, of the libraries in its folder that the program
+/// may load, and of the settings, views and messages in `share`. None where the program has none.
 pub fn build_sha256(folder: &Path, program: &Path) -> Option<String> {
     let mut hash = Sha256::new();
     hash.update(code_sha256(program)?);
@@ -339,6 +350,10 @@ pub fn build_sha256(folder: &Path, program: &Path) -> Option<String> {
             hash.update(library.strip_prefix(folder).unwrap_or(&library).as_os_str().as_bytes());
             hash.update(code_sha256(&library).unwrap_or_default());
         }
+    }
+    let share = folder.join("share");
+    if share.is_dir() {
+        hash.update(folder_hash(&share).ok()?);
     }
     Some(hexadecimal(&hash.finalize()))
 }

@@ -9,7 +9,7 @@ use crate::{
     run::{Builds, COMMAND, FAILURE, Options, Outcome, Parts, Resume, Run},
     server::attached,
 };
-use dbms::{Installed, Places, Source, Watch};
+use dbms::{Installed, Places, Source, Trees, Watch};
 use model::{plan::Plan, subject::Subject};
 use std::path::Path;
 use store::{Results, RunWriter};
@@ -111,12 +111,17 @@ struct Host<'a> {
 
 /// Makes every build of the plan ready on this host.
 fn install(plan: &Plan, host: &Host<'_>) -> Result<Builds, Error> {
-    let mut builds = Builds::default();
+    let (mut builds, mut trees) = (Builds::default(), Trees::default());
     for subject in &plan.subjects {
         host.stop.check()?;
         // Ctrl-C ends the clients of registries too.
         let build = host.stop.unless_raised(made_ready(subject, host));
         let build = build.map_err(|error| error.of_subject(&subject.label))?;
+        if let Some(build) = &build {
+            // No fault of one subject.
+            let checked = trees.check(&subject.build, build);
+            checked.map_err(|error| Error::Preflight(error.to_string()))?;
+        }
         let is_embedded = dbms::is_embedded(&subject.build.server);
         let (server, library) = if is_embedded { (None, build) } else { (build, None) };
         let mut extension = Vec::new();

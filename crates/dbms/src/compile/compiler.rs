@@ -44,7 +44,14 @@ impl Compilers {
         let mut said = Vec::new();
         for compiler in [Some(&found.cc), found.cxx.as_ref()].into_iter().flatten() {
             let words = [compiler.display().to_string(), "--version".to_owned()];
-            let answer = client::ask(&words, &[], places.user)?;
+            let answer = client::ask(&words, &[], places.user).map_err(|error| {
+                let reason = format!(
+                    "the compiler `{}` cannot be executed: {error}; name one that the user of the \
+                     servers may execute",
+                    compiler.display()
+                );
+                Error::Compile(CompileError::Recipe { server: order.server.clone(), reason })
+            })?;
             let line = answer.text.lines().next().unwrap_or_default().trim().to_owned();
             if line.is_empty() {
                 return Err(Error::Compile(CompileError::NoCompiler {

@@ -8,9 +8,11 @@
 mod compiler;
 mod key;
 mod steps;
+mod trees;
 mod work;
 
 pub use steps::Watch;
+pub use trees::Trees;
 
 use crate::{
     CompileError, Error, Installed, Places, Result, archive,
@@ -84,12 +86,18 @@ impl Order {
         Compilers::named(self).map(drop)
     }
 
-    /// For messages.
+    /// For messages: several builds of a run may have one source.
     fn label(&self) -> String {
-        match self.version.as_str() {
+        let mut label = match self.version.as_str() {
             "" => format!("{} from {}", self.server, self.tree),
             version => format!("{}@{version}", self.server),
+        };
+        let flags = Some(&self.flags).filter(|flags| **flags != self.recipe.default);
+        let compiler = Some(&self.compiler).filter(|compiler| !compiler.is_empty());
+        for part in [flags, compiler].into_iter().flatten() {
+            label.push_str(&format!(", {part}"));
         }
+        label
     }
 
     fn needs_cxx(&self) -> bool {

@@ -99,9 +99,15 @@ impl Steps<'_> {
 
     /// The error of a build whose log tells more.
     pub(super) fn failed(&self, reason: &str) -> Error {
+        let is_revision = self.order.tree.kind == "git";
+        let lacks_parts = is_revision && self.work.tree().join(".gitmodules").is_file();
+        let hint = match lacks_parts {
+            true => " (its submodules are not there: name a folder that holds them by `path`)",
+            false => "",
+        };
         Error::Compile(CompileError::Failed {
             build: self.order.label(),
-            reason: reason.to_owned(),
+            reason: format!("{reason}{hint}"),
             path: self.log.to_owned(),
             log: last_words(&end_of(self.log).unwrap_or_default()),
         })

@@ -106,6 +106,49 @@ fn a_build_that_fails_shows_its_log_and_leaves_no_build() {
 }
 
 #[test]
+fn a_build_that_fails_is_told_from_others_of_its_source() {
+    if !has_compiler() {
+        return;
+    }
+    let bench = bench();
+    let mut build = bench.build("int main( { }\n");
+    build.compilation.flags = "rel_o3".to_owned();
+    build.compilation.compiler = "gcc".to_owned();
+    let said = bench.make(&build, &mut Vec::new()).unwrap_err().to_string();
+    assert!(said.contains("/tree, rel_o3, gcc: step 1 of 1, `gcc`: exit code 1; "), "{said}");
+}
+
+#[test]
+fn a_revision_that_fails_without_its_submodules_names_a_remedy() {
+    if !has_compiler() || compiler::program("git").is_none() {
+        println!("skipped: git and gcc are needed");
+        return;
+    }
+    let bench = bench();
+    let mut build = bench.build("int main( { }\n");
+    let folder = bench.root.path().join("tree");
+    fs::write(folder.join(".gitmodules"), "").unwrap();
+    let git = |words: &[&str]| {
+        let own = ["-c", "user.name=a", "-c", "user.email=a@example.invalid"];
+        let mut command = std::process::Command::new("git");
+        let output = command.args(own).args(words).current_dir(&folder).output().unwrap();
+        assert!(output.status.success(), "{words:?}");
+    };
+    git(&["init", "--quiet", "."]);
+    git(&["add", "."]);
+    git(&["-c", "commit.gpgsign=false", "commit", "--quiet", "-m", "broken"]);
+    let hint = "exit code 1 (its submodules are not there: name a folder that holds them by \
+                `path`)";
+    let said = bench.make(&build, &mut Vec::new()).unwrap_err().to_string();
+    assert!(!said.contains(hint), "a folder has what it has: {said}");
+    let tree = build.compilation.tree.as_mut().unwrap();
+    "git".clone_into(&mut tree.kind);
+    "HEAD".clone_into(&mut tree.revision);
+    let said = bench.make(&build, &mut Vec::new()).unwrap_err().to_string();
+    assert!(said.contains(hint), "{said}");
+}
+
+#[test]
 fn what_cannot_be_compiled_is_refused_before_anything_is_executed() {
     let bench = bench();
     let check = |change: &dyn Fn(&mut Build), expected: &str| {
@@ -119,6 +162,10 @@ fn what_cannot_be_compiled_is_refused_before_anything_is_executed() {
     check(&|build| build.compilation.flags = "o9".to_owned(), flags);
     let compiler = "this host has no compiler `no-such-cc`";
     check(&|build| build.compilation.compiler = "no-such-cc".to_owned(), compiler);
+    let plain = bench.root.path().join("cc");
+    fs::write(&plain, "").unwrap();
+    let closed = format!("the compiler `{}` cannot be executed: ", plain.display());
+    check(&|build| build.compilation.compiler = plain.display().to_string(), &closed);
     if has_compiler() {
         let empty = tempfile::tempdir().unwrap();
         let at = empty.path().display().to_string();
@@ -192,7 +239,9 @@ fn an_amalgamation_in_a_whole_tree_is_made_anew() {
     let build = Build::of("sqlite", "");
     let recipe = recipe::of(&build).unwrap();
     let fits = |way: &&Way| place_of(way, tree.path()).unwrap().is_some();
-    let steps = &recipe.ways.iter().find(fits).unwrap().steps;
+    let way = recipe.ways.iter().find(fits).unwrap();
+    assert!(way.programs.is_empty(), "a host without one would take the amalgamation as it is");
+    let steps = &way.steps;
     let place = |words: [&str; 2]| steps.iter().position(|step| *step == words);
     let (clean, made) = (place(["make", "clean"]), place(["make", "sqlite3.c"]));
     assert!(clean.is_some() && clean < made, "{steps:?}");

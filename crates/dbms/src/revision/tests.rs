@@ -148,11 +148,48 @@ fn a_build_that_another_bisection_is_at_is_waited_for() {
     let Built::Done(out) = source.build(&revisions[1], &places, &|| false).unwrap() else {
         panic!()
     };
-    let turn = source.turn(out.parent().unwrap(), &|| false).unwrap();
-    let error = source.build(&revisions[1], &places, &|| true).unwrap_err().to_string();
+    let above = out.parent().and_then(Path::parent).unwrap();
+    let turn = source.turn(above, &|| false).unwrap();
+    // What is built waits for nobody.
+    assert_eq!(source.build(&revisions[1], &places, &|| true).unwrap(), Built::Done(out));
+    let error = source.build(&revisions[0], &places, &|| true).unwrap_err().to_string();
     assert!(error.contains("interrupted"), "{error}");
     drop(turn);
-    assert_eq!(source.build(&revisions[1], &places, &|| true).unwrap(), Built::Done(out));
+    assert!(matches!(source.build(&revisions[0], &places, &|| false).unwrap(), Built::Done(_)));
+}
+
+#[test]
+fn builds_of_two_revisions_know_the_same_paths() {
+    let Some((_lab, mut source, places)) = lab(&["a", "b"]) else { return };
+    source.command = "echo \"$PREFIX $PWD\" > \"$PREFIX\"/file".to_owned();
+    let revisions = source.revisions("HEAD~1", "HEAD").unwrap();
+    let built = [0, 1].map(|index| {
+        let built = source.build(&revisions[index], &places, &|| false).unwrap();
+        let Built::Done(out) = built else { panic!() };
+        out
+    });
+    assert_ne!(built[0], built[1]);
+    let [first, second] = built.map(|out| fs::read_to_string(out.join("file")).unwrap());
+    assert_eq!(first, second);
+}
+
+#[test]
+fn a_build_that_fails_without_submodules_says_that_they_are_not_there() {
+    let Some((_lab, mut source, places)) = lab(&["a", "b"]) else { return };
+    fs::write(source.repository.join(".gitmodules"), "").unwrap();
+    git(&source.repository, &["add", ".gitmodules"]);
+    git(&source.repository, &["commit", "-q", "-m", "parts"]);
+    let revisions = source.revisions("HEAD~1", "HEAD").unwrap();
+    source.command = "exit 1".to_owned();
+    let said = |index: usize| {
+        let Built::Failed(reason) = source.build(&revisions[index], &places, &|| false).unwrap()
+        else {
+            panic!()
+        };
+        reason
+    };
+    assert!(said(1).contains("; submodules are not in its folder, unless"), "{}", said(1));
+    assert!(!said(0).contains("submodules"), "{}", said(0));
 }
 
 #[test]
@@ -197,4 +234,8 @@ fn an_engine_in_a_library_is_a_part_of_the_code_of_a_build() {
     fs::copy(&own, plugins.join("ha_rocksdb.so")).unwrap();
     assert_ne!(hash(), with);
     assert_eq!(build_sha256(folder.path(), &plugins.join("notes")), None);
+    let before = hash();
+    fs::create_dir(folder.path().join("share")).unwrap();
+    fs::write(folder.path().join("share/postgresql.conf.sample"), "jit = off\n").unwrap();
+    assert_ne!(hash(), before, "what is read from a file is executed too");
 }

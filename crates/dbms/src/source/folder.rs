@@ -59,7 +59,7 @@ fn unpack(what: &Known<'_>, to: &Destination<'_>) -> Result<Vec<Download>> {
 
 /// SHA-256 of names, kinds, modes and contents of everything below a folder. Links are not
 /// followed, and what is neither a file nor a folder nor a link counts as nothing.
-pub(super) fn hash(folder: &Path) -> Result<String> {
+pub(crate) fn hash(folder: &Path) -> Result<String> {
     let mut digest = Sha256::new();
     add(folder, &mut digest, HISTORY)?;
     let mut text = "sha256:".to_owned();

@@ -94,6 +94,8 @@ fn check_revision(tree: &Tree, folder: &Path) -> Result<()> {
         .env("LC_ALL", "C")
         .env("GIT_ALLOW_PROTOCOL", "")
         .env("GIT_CEILING_DIRECTORIES", folder.parent().unwrap_or(folder))
+        // Under `sudo` it reads a repository of the user behind root.
+        .envs(std::env::var_os("SUDO_UID").map(|user| ("SUDO_UID", user)))
         .stdin(Stdio::null());
     let output = git.output().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => {
@@ -107,11 +109,22 @@ fn check_revision(tree: &Tree, folder: &Path) -> Result<()> {
     let said = String::from_utf8_lossy(&output.stderr);
     match said.lines().next() {
         None => Err(no_revision(tree)),
-        Some(line) => {
-            let reason = line.trim_start_matches("fatal: ");
-            Err(refused(tree, format!("cannot be read; name the folder of a repository: {reason}")))
-        }
+        Some(line) => Err(refused(tree, unreadable(line, folder))),
     }
+}
+
+/// Why git does not read a folder, from the first line of its complaint, and the remedy.
+fn unreadable(line: &str, folder: &Path) -> String {
+    let reason = line.trim_start_matches("fatal: ");
+    let remedy = match reason.contains("dubious ownership") {
+        true => format!(
+            "permit git to read it by `git config --global --add safe.directory {0}`, and to \
+             fetch from it by the same for `{0}/.git`",
+            folder.display()
+        ),
+        false => "name the folder of a repository".to_owned(),
+    };
+    format!("cannot be read; {remedy}: {reason}")
 }
 
 /// Whether a revision is a commit by all of its digits, which a long name of a branch is not.
@@ -119,10 +132,10 @@ fn is_commit(revision: &str) -> bool {
     COMMIT.contains(&revision.len()) && revision.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// A revision as the repository of dbdyno's own calls it: `HEAD`, `HEAD~1` or `HEAD^2` are those of
-/// the user's.
+/// A revision as the repository of dbdyno's own calls it: `HEAD`, `@`, `HEAD~1` or `@^2` are those
+/// of the user's.
 fn named_here(revision: &str) -> String {
-    let own = revision.strip_prefix("HEAD");
+    let own = revision.strip_prefix("HEAD").or_else(|| revision.strip_prefix('@'));
     match own.filter(|rest| rest.is_empty() || rest.starts_with(['~', '^', '@'])) {
         Some(rest) => format!("refs/dbdyno/HEAD{rest}"),
         None => revision.to_owned(),
@@ -188,9 +201,46 @@ impl<'a> Mirror<'a> {
     }
 
     fn run(&self, words: &[&str]) -> Result<String> {
-        // No transport that is a command, and no question to the user.
-        let fixed = ["-c", "protocol.ext.allow=never", "-c", "core.askPass=true"];
+        // No transport that is a command, no question to the user, and no cleaning up that goes on
+        // while servers are measured.
+        let fixed = ["protocol.ext.allow=never", "core.askPass=true", "gc.autoDetach=false"];
+        let fixed: Vec<&str> = fixed.iter().flat_map(|setting| ["-c", *setting]).collect();
         let all = [&fixed[..], words].concat();
         client::run("git", &all, &self.folder, &self.tree.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_repository_is_packed_before_anything_is_measured() {
+        if Command::new("git").arg("--version").output().is_err() {
+            println!("skipped: there is no git");
+            return;
+        }
+        let root = tempfile::tempdir().unwrap();
+        let places = Places::at(&root.path().join("places"), None).unwrap();
+        let at = root.path().display().to_string();
+        let tree = Tree { kind: "git".to_owned(), at, revision: "HEAD".to_owned() };
+        let mirror = Mirror::open(&tree, &places).unwrap();
+        assert_eq!(mirror.run(&["config", "gc.autoDetach"]).unwrap().trim(), "false");
+    }
+
+    #[test]
+    fn a_repository_of_another_user_has_another_remedy_than_a_folder_that_is_none() {
+        let check = |line: &str, expected: &str| {
+            assert_eq!(unreadable(line, Path::new("/src/db")), expected);
+        };
+        check(
+            "fatal: detected dubious ownership in repository at '/src/db'",
+            "cannot be read; permit git to read it by `git config --global --add safe.directory \
+             /src/db`, and to fetch from it by the same for `/src/db/.git`: detected dubious ownership in repository at '/src/db'",
+        );
+        check(
+            "fatal: not a git repository",
+            "cannot be read; name the folder of a repository: not a git repository",
+        );
     }
 }

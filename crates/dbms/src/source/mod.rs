@@ -5,6 +5,8 @@ mod folder;
 mod git;
 mod tarball;
 
+pub(crate) use folder::hash as folder_hash;
+
 use crate::{CompileError, Error, Places, Result, manifest::Download, registry::Destination};
 use model::recipe::Tree;
 

@@ -215,6 +215,7 @@ fn branches_move_vanish_and_may_be_called_as_commits_or_heads_are() {
     git(&folder, &["branch", "HEADERS", &first]);
     assert_eq!(found("HEADERS").unwrap(), first);
     assert_eq!(found("HEAD~1").unwrap(), first);
+    assert_eq!((found("@").unwrap(), found("@~1").unwrap()), (second.clone(), first.clone()));
     // A folder of branches in the place of a branch.
     git(&folder, &["branch", "-D", "HEADERS"]);
     git(&folder, &["branch", "HEADERS/new", &second]);
