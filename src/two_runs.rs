@@ -3,6 +3,7 @@
 
 use crate::{
     comparison::{Request, observed_in},
+    gaps,
     noise::BankChoice,
     resumption, server_state, sizes,
 };
@@ -69,6 +70,8 @@ pub(crate) fn compare(
     let [of_base, of_new] = sides;
     let mut comparison = analysis::compare(&of_base.beside(of_new, &base_id), &design);
     comparison.warnings.extend(counted_otherwise);
+    gaps::of_tests(&slices, &mut comparison);
+    alone([&base, &new], &pairs).into_iter().for_each(|what| comparison.lacks(what));
     // Both repeat what concerns the whole folder.
     let left: BTreeSet<String> = base.warnings.drain(..).chain(new.warnings.drain(..)).collect();
     comparison.warnings.extend(left);
@@ -302,6 +305,19 @@ fn pairs(base: &Side, new: &Side) -> anyhow::Result<Vec<Pair>> {
     let pairs: Vec<Pair> = bases.into_iter().filter_map(pair).collect();
     ensure!(!pairs.is_empty(), "the runs have no variant in common");
     Ok(pairs)
+}
+
+/// A sentence for each variant that only one of the runs has.
+fn alone(sides: [&Side; 2], pairs: &[Pair]) -> Vec<String> {
+    let is_in = |pair: &Pair, label: &str| pair.base.label == label || pair.new.label == label;
+    let of_side = |side: &Side| -> Vec<String> {
+        let labels = side.plan.subjects.iter().map(|subject| subject.label.as_str());
+        let alone = labels.filter(|label| !pairs.iter().any(|pair| is_in(pair, label)));
+        let run = &side.info.id;
+        let sentence = |label| format!("nothing is compared of `{label}`, which {run} has alone");
+        alone.map(sentence).collect()
+    };
+    sides.into_iter().flat_map(of_side).collect()
 }
 
 /// Fails unless both runs measured the same: the phases that both have, on tables of equal size.

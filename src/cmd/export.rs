@@ -102,8 +102,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let choice = Choice::from(arguments.choice);
     let mut stored = results.slices(&selection)?;
     comparison::chosen_archives(&mut stored, &choice)?;
-    pooled::leave_out_unreadable(&results, &selection, &mut stored)?;
-    for warning in &stored.warnings {
+    let left_out = pooled::leave_out_unreadable(&results, &selection, &mut stored)?;
+    for warning in stored.warnings.iter().chain(&left_out) {
         talk::say(&format!("warning: {warning}"));
     }
     let studies = studies(&results, stored)?;
