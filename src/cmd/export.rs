@@ -240,6 +240,14 @@ fn measured(
         let (subject, phase) = (&failure.at.subject, &failure.at.phase);
         talk::say(&format!("failed: {subject} {phase}, left out: {}", failure.line()));
     }
+    let unjudged = observations.unjudged().count();
+    if unjudged > 0 {
+        let (tests, run) = (counted(unjudged, "test"), &first.run);
+        talk::say(&format!(
+            "warning: rates and times of {tests} of run {run} are not judged, because the host \
+             was disturbed, and are written all the same: `dbdyno compare {run}` names them"
+        ));
+    }
     study.values.extend(observations.sound_measurements().into_iter().map(value));
     Ok(())
 }
