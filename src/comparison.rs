@@ -4,11 +4,11 @@ use crate::{
     across::{self, Across},
     best,
     choice::{self, Choice},
-    details, imports,
+    details, gaps, imports,
     noise::{self, BankChoice},
     outputs::{self, Author},
     pooled::{self, Pool},
-    resumption, server_state, two_runs,
+    server_state, two_runs,
 };
 use analysis::{Comparison, Design, Input, Observations};
 use anyhow::Context;
@@ -96,7 +96,7 @@ pub(crate) fn report(
     // One that cannot be read is named, also where nothing here would use it.
     request.bank.read(results.dir())?;
     chosen_archives(&mut stored, &request.choice)?;
-    pooled::leave_out_unreadable(results, selection, &mut stored)?;
+    let left_out = pooled::leave_out_unreadable(results, selection, &mut stored)?;
     if let Some(factor) = &request.across {
         across::only(results, &mut stored, factor)?;
     }
@@ -121,9 +121,9 @@ pub(crate) fn report(
         let mut compared = compare(results, &pool.runs, request)?;
         let is_told = pool.apart.is_some();
         compared.comparison.warnings.extend(pool.apart);
-        for run in pool.runs.iter().map(|slices| run_of(slices)) {
-            resumption::tell_unfinished(results, run, &mut compared.comparison)?;
-            compared.comparison.warnings.extend(resumption::newer(results, selection, run)?);
+        gaps::of_runs(results, selection, &pool.runs, &mut compared.comparison)?;
+        if request.across.is_none() {
+            gaps::of_tests(pool.runs.iter().copied().flatten(), &mut compared.comparison);
         }
         // Candidates are a run's variants against its own base.
         if request.across.is_none() && request.base.is_none() {
@@ -146,6 +146,7 @@ pub(crate) fn report(
     let mut report = requested(comparisons, all_details, request)?;
     if let Some(first) = report.comparisons.first_mut() {
         first.warnings.extend(stored.warnings.into_iter().chain(apart));
+        left_out.into_iter().for_each(|what| first.lacks(what));
     }
     Ok(report)
 }

@@ -50,9 +50,10 @@ fn broken(cell: &Cell) -> Option<&Reason> {
 }
 
 /// Looks for regressions in all comparisons that a report shows, and names them, or what is
-/// undecided, on stderr. One regression is enough; what failed is no all-clear, nor are more than
-/// `allowed` undecided ones.
-pub(crate) fn regressions(report: &report::Report, allowed: usize) -> Code {
+/// undecided, on stderr. `asked` are the metrics as the user wrote them. One regression is enough;
+/// what failed is no all-clear, nor are more than `allowed` undecided ones. What was to be compared
+/// and is not counts as one of these.
+pub(crate) fn regressions(report: &report::Report, asked: &[String], allowed: usize) -> Code {
     let is_judged = |cell: &Cell| match report.metrics.as_slice() {
         [] => JUDGED.contains(&cell.metric.name),
         asked => asked.iter().any(|metric| metric.name == cell.metric.name),
@@ -64,11 +65,22 @@ pub(crate) fn regressions(report: &report::Report, allowed: usize) -> Code {
             judged.extend(cells.map(|cell| Judged { phase, cell }));
         }
     }
-    outcome(&judged, allowed)
+    let gaps = report.comparisons.iter().flat_map(|comparison| comparison.gaps.iter().cloned());
+    let gaps: Vec<String> = gaps.chain(unmeasured(&judged, asked)).collect();
+    outcome(&judged, &gaps, allowed)
 }
 
-/// The exit code for these comparisons, whose reasons stderr names.
-fn outcome(judged: &[Judged<'_>], allowed: usize) -> Code {
+/// A sentence for each metric that was asked for by its own name and that nothing has. Patterns fit
+/// what is there.
+fn unmeasured(judged: &[Judged<'_>], asked: &[String]) -> Vec<String> {
+    let is_there = |name: &str| judged.iter().any(|one| one.cell.metric.name == name);
+    let named = asked.iter().filter(|name| !name.contains(['*', '?']));
+    let missing = named.filter(|name| !is_there(name));
+    missing.map(|name| format!("nothing was measured of `{name}`")).collect()
+}
+
+/// The exit code for these comparisons and for what is not compared, whose reasons stderr names.
+fn outcome(judged: &[Judged<'_>], gaps: &[String], allowed: usize) -> Code {
     let cells = |answer| judged.iter().filter(move |one| Answer::of(one.cell) == answer);
     let count = |answer| cells(answer).count();
     if judged.is_empty() {
@@ -83,12 +95,13 @@ fn outcome(judged: &[Judged<'_>], allowed: usize) -> Code {
         name(cells(Answer::Failed).map(Judged::failed));
         return Code::Failed;
     }
-    let undecided = count(Answer::Undecided);
+    let undecided = count(Answer::Undecided) + gaps.len();
     if undecided == 0 {
         return Code::Done;
     }
-    name(cells(Answer::Undecided).map(Judged::undecided));
-    let total = counted(judged.len(), "comparison");
+    let gap = |what: &String| format!("undecided: {what}");
+    name(gaps.iter().map(gap).chain(cells(Answer::Undecided).map(Judged::undecided)));
+    let total = counted(judged.len() + gaps.len(), "comparison");
     talk::say(&format!("{undecided} of {total} undecided, {allowed} allowed"));
     if undecided > allowed { Code::Undecided } else { Code::Done }
 }
@@ -275,7 +288,7 @@ mod tests {
             let cells: Vec<Cell> = verdicts.iter().copied().map(cell).collect();
             let judged = |cell| Judged { phase: &phase, cell };
             let judged: Vec<Judged<'_>> = cells.iter().map(judged).collect();
-            assert_eq!(outcome(&judged, allowed), expected, "{verdicts:?}");
+            assert_eq!(outcome(&judged, &[], allowed), expected, "{verdicts:?}");
         };
         check(&[Equivalent, Regression, Inconclusive], 9, Code::Missed);
         check(&[Equivalent, CodeCost], 0, Code::Missed);
@@ -289,11 +302,34 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_compared_is_no_all_clear() {
+        let fine = PhaseResult { cells: vec![cell(Verdict::Equivalent)], ..phase() };
+        let mut comparison =
+            analysis::Comparison { phases: vec![fine], ..analysis::Comparison::default() };
+        let check = |comparison: &analysis::Comparison, asked: &[&str], allowed, expected: Code| {
+            let comparisons = vec![comparison.clone()];
+            let report = report::Report { comparisons, ..report::Report::default() };
+            let asked: Vec<String> = asked.iter().map(ToString::to_string).collect();
+            assert_eq!(regressions(&report, &asked, allowed), expected, "{asked:?}");
+        };
+        check(&comparison, &["ops_per_second", "*_instructions_*"], 0, Code::Done);
+        let both = ["ops_per_second", "foreground_user_instructions_per_op"];
+        check(&comparison, &both, 0, Code::Undecided);
+        check(&comparison, &both, 1, Code::Done);
+        comparison.lacks("run `r` is left out".to_owned());
+        check(&comparison, &[], 0, Code::Undecided);
+        check(&comparison, &[], 1, Code::Done);
+        comparison.phases[0].cells.push(cell(Verdict::Regression));
+        check(&comparison, &[], 1, Code::Missed);
+    }
+
+    #[test]
     fn a_base_that_failed_is_no_undecided_cell() {
         let failed = Reason::Failed("the server ended".to_owned());
         let check = |reason: Reason| {
             let cell = Cell { reason: Some(reason), ..cell(Verdict::Invalid) };
-            assert_eq!(outcome(&[Judged { phase: &phase(), cell: &cell }], 1), Code::Failed);
+            let judged = [Judged { phase: &phase(), cell: &cell }];
+            assert_eq!(outcome(&judged, &[], 1), Code::Failed);
         };
         check(Reason::OfBase(Box::new(failed.clone())));
         check(failed);

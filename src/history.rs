@@ -1,6 +1,7 @@
 //! Runs of a series as values over time: gathered from results folders for `history` and `site`.
 
 mod again;
+mod changed;
 
 use crate::{choice, comparison, noise::BankChoice, server_state, sizes};
 use analysis::{
@@ -161,6 +162,10 @@ fn page(name: &str, mut runs: Vec<Run<'_>>, wanted: &Wanted) -> anyhow::Result<H
     );
     choose(&mut compared, wanted)?;
     warnings.extend(unlike(&runs));
+    let later = compared.iter_mut().skip(1);
+    for ((session, _), pair) in later.zip(runs.windows(2)) {
+        session.notes.extend(changed::beside_builds([&pair[0].plan, &pair[1].plan]));
+    }
     let history = analysis::history::history(name, compared, &wanted.metrics, wanted.quantity);
     let has_points = |session: usize| {
         history.trends.iter().flat_map(|trend| &trend.points).any(|point| point.session == session)

@@ -17,6 +17,7 @@ mod details;
 mod doctor;
 mod exit;
 mod feasible;
+mod gaps;
 mod gate;
 mod history;
 mod idle;

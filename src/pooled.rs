@@ -29,15 +29,15 @@ struct Common {
     trials: Vec<StoredTrial>,
 }
 
-/// Leaves out, with a warning, the runs and imports of which not all that a comparison needs can be
-/// read, of many that nobody named.
+/// Leaves out the runs and imports of which not all that a comparison needs can be read, of many
+/// that nobody named. Gives a sentence for each.
 pub(crate) fn leave_out_unreadable(
     results: &Results,
     selection: &Selection,
     stored: &mut Stored,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Vec<String>> {
     if matches!(selection, Selection::Run(_)) {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let measured: BTreeSet<&str> = stored.slices.iter().map(|slice| slice.run.as_str()).collect();
     let imported = stored.imported.iter().map(|value| value.measurement.run.as_str());
@@ -51,10 +51,9 @@ pub(crate) fn leave_out_unreadable(
     stored.slices.retain(|slice| !unreadable.contains_key(&slice.run));
     stored.imported.retain(|value| !unreadable.contains_key(value.measurement.run.as_str()));
     if stored.slices.is_empty() && stored.imported.is_empty() {
-        return unreadable.into_values().next().map_or(Ok(()), |error| Err(error.into()));
+        return unreadable.into_values().next().map_or(Ok(Vec::new()), |error| Err(error.into()));
     }
-    stored.warnings.extend(unreadable.into_values().map(|error| format!("left out: {error}")));
-    Ok(())
+    Ok(unreadable.into_values().map(|error| format!("left out: {error}")).collect())
 }
 
 /// Why a run cannot be compared, if it cannot.
@@ -275,10 +274,10 @@ mod tests {
         };
         let slices = [&sound, &damaged].map(slice).to_vec();
         let mut stored = Stored { slices, ..Stored::default() };
-        leave_out_unreadable(&results, &Selection::All, &mut stored).unwrap();
+        let said = leave_out_unreadable(&results, &Selection::All, &mut stored).unwrap();
         let left: Vec<&str> = stored.slices.iter().map(|slice| slice.run.as_str()).collect();
         assert_eq!(left, [sound.as_str()]);
-        assert!(stored.warnings[0].contains(&damaged), "{:?}", stored.warnings);
+        assert!(said[0].contains(&damaged), "{said:?}");
     }
 
     #[test]
@@ -297,9 +296,9 @@ mod tests {
         fs_err::write(head, "{").unwrap();
         let read = |selection: &Selection| {
             let mut stored = results.slices(selection).unwrap();
-            leave_out_unreadable(&results, selection, &mut stored).unwrap();
+            let said = leave_out_unreadable(&results, selection, &mut stored).unwrap();
             let runs = stored.imported.iter().map(|value| value.measurement.run.to_string());
-            (runs.collect::<Vec<_>>(), stored.warnings)
+            (runs.collect::<Vec<_>>(), said)
         };
         let (runs, warnings) = read(&Selection::All);
         assert_eq!(runs, [sound]);

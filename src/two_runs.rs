@@ -3,6 +3,7 @@
 
 use crate::{
     comparison::{Request, observed_in},
+    gaps,
     noise::BankChoice,
     resumption, server_state, sizes,
 };
@@ -69,6 +70,8 @@ pub(crate) fn compare(
     let [of_base, of_new] = sides;
     let mut comparison = analysis::compare(&of_base.beside(of_new, &base_id), &design);
     comparison.warnings.extend(counted_otherwise);
+    gaps::of_tests(&slices, &mut comparison);
+    alone([&base, &new], &pairs).into_iter().for_each(|what| comparison.lacks(what));
     // Both repeat what concerns the whole folder.
     let left: BTreeSet<String> = base.warnings.drain(..).chain(new.warnings.drain(..)).collect();
     comparison.warnings.extend(left);
@@ -256,27 +259,33 @@ impl Pair {
     fn changed(&self, plans: [&Plan; 2]) -> Option<String> {
         let one = subject_of(plans[0], &self.base.label)?;
         let other = subject_of(plans[1], &self.new.label)?;
-        let (values, others) = (settings_of(one), settings_of(other));
-        let names: BTreeSet<&str> = values.keys().chain(others.keys()).copied().collect();
-        let settings = names.into_iter().filter(|name| values.get(name) != others.get(name));
-        let mut differing: Vec<String> = settings.map(|name| format!("`{name}`")).collect();
-        let more = differing.len().saturating_sub(NAMED);
-        differing.truncate(NAMED);
-        if more > 0 {
-            differing.push(counted(more, "other setting"));
-        }
-        let is_entered_alike = (&one.config.engine, one.config.transport, &one.config.session)
-            == (&other.config.engine, other.config.transport, &other.config.session);
-        let is_started_alike = (&one.build.prefix, &one.build.environment, &one.build.memory)
-            == (&other.build.prefix, &other.build.environment, &other.build.memory);
-        if !(is_entered_alike && is_started_alike) {
-            differing.push("how the server is started or entered".to_owned());
-        }
+        let differing = beside_build(one, other);
         (!differing.is_empty()).then(|| {
             let (label, differing) = (&self.new.label, differing.join(", "));
             format!("`{label}` differs between the runs in more than its build: {differing}")
         })
     }
+}
+
+/// In what two variants differ beside their builds, as the parts of a list.
+pub(crate) fn beside_build(one: &Subject, other: &Subject) -> Vec<String> {
+    let (values, others) = (settings_of(one), settings_of(other));
+    let names: BTreeSet<&str> = values.keys().chain(others.keys()).copied().collect();
+    let settings = names.into_iter().filter(|name| values.get(name) != others.get(name));
+    let mut differing: Vec<String> = settings.map(|name| format!("`{name}`")).collect();
+    let more = differing.len().saturating_sub(NAMED);
+    differing.truncate(NAMED);
+    if more > 0 {
+        differing.push(counted(more, "other setting"));
+    }
+    let is_entered_alike = (&one.config.engine, one.config.transport, &one.config.session)
+        == (&other.config.engine, other.config.transport, &other.config.session);
+    let is_started_alike = (&one.build.prefix, &one.build.environment, &one.build.memory)
+        == (&other.build.prefix, &other.build.environment, &other.build.memory);
+    if !(is_entered_alike && is_started_alike) {
+        differing.push("how the server is started or entered".to_owned());
+    }
+    differing
 }
 
 fn subject_of<'a>(plan: &'a Plan, label: &str) -> Option<&'a Subject> {
@@ -304,6 +313,19 @@ fn pairs(base: &Side, new: &Side) -> anyhow::Result<Vec<Pair>> {
     Ok(pairs)
 }
 
+/// A sentence for each variant that only one of the runs has.
+fn alone(sides: [&Side; 2], pairs: &[Pair]) -> Vec<String> {
+    let is_in = |pair: &Pair, label: &str| pair.base.label == label || pair.new.label == label;
+    let of_side = |side: &Side| -> Vec<String> {
+        let labels = side.plan.subjects.iter().map(|subject| subject.label.as_str());
+        let alone = labels.filter(|label| !pairs.iter().any(|pair| is_in(pair, label)));
+        let run = &side.info.id;
+        let sentence = |label| format!("nothing is compared of `{label}`, which {run} has alone");
+        alone.map(sentence).collect()
+    };
+    sides.into_iter().flat_map(of_side).collect()
+}
+
 /// Fails unless both runs measured the same: the phases that both have, on tables of equal size.
 fn check(base: &Side, new: &Side) -> anyhow::Result<()> {
     if let Some([own, others]) = sizes::unlike([&base.plan, &new.plan]) {
@@ -316,18 +338,16 @@ fn check(base: &Side, new: &Side) -> anyhow::Result<()> {
         both.filter_map(|own| Some((*phases.get(own.name.as_str())?, own))).collect();
     ensure!(!both.is_empty(), "the runs have no phase in common");
     for (one, other) in both {
-        let work = |phase: &Phase| {
-            (
-                phase.script.clone(),
-                phase.clients,
-                phase.arrival,
-                phase.mode,
-                phase.parameters.clone(),
-            )
-        };
-        ensure!(work(one) == work(other), "the runs differ in what the phase `{}` does", one.name);
+        let name = &one.name;
+        ensure!(is_same_work(one, other), "the runs differ in what the phase `{name}` does");
     }
     Ok(())
+}
+
+/// Whether two phases do the same.
+pub(crate) fn is_same_work(one: &Phase, other: &Phase) -> bool {
+    (&one.script, one.clients, one.arrival, one.mode, &one.parameters)
+        == (&other.script, other.clients, other.arrival, other.mode, &other.parameters)
 }
 
 #[cfg(test)]

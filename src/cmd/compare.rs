@@ -156,7 +156,9 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     // It names what it finds, also where a missed rate decides.
     let found = match arguments.fail_on {
         None => Code::Done,
-        Some(FailOn::Regression) => gate::regressions(&report, arguments.allow_undecided),
+        Some(FailOn::Regression) => {
+            gate::regressions(&report, &request.metrics, arguments.allow_undecided)
+        }
     };
     Ok(if missed { Code::Missed } else { found })
 }

@@ -102,8 +102,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let choice = Choice::from(arguments.choice);
     let mut stored = results.slices(&selection)?;
     comparison::chosen_archives(&mut stored, &choice)?;
-    pooled::leave_out_unreadable(&results, &selection, &mut stored)?;
-    for warning in &stored.warnings {
+    let left_out = pooled::leave_out_unreadable(&results, &selection, &mut stored)?;
+    for warning in stored.warnings.iter().chain(&left_out) {
         talk::say(&format!("warning: {warning}"));
     }
     let studies = studies(&results, stored)?;
@@ -239,6 +239,14 @@ fn measured(
     for failure in observations.failed_cells() {
         let (subject, phase) = (&failure.at.subject, &failure.at.phase);
         talk::say(&format!("failed: {subject} {phase}, left out: {}", failure.line()));
+    }
+    let unjudged = observations.unjudged().count();
+    if unjudged > 0 {
+        let (tests, run) = (counted(unjudged, "test"), &first.run);
+        talk::say(&format!(
+            "warning: rates and times of {tests} of run {run} are not judged, because the host \
+             was disturbed, and are written all the same: `dbdyno compare {run}` names them"
+        ));
     }
     study.values.extend(observations.sound_measurements().into_iter().map(value));
     Ok(())

@@ -49,6 +49,9 @@ pub struct Comparison {
     pub bank: Option<BankSource>,
     /// One sentence each.
     pub warnings: Vec<String>,
+    /// Those of the warnings that tell of what was to be compared and is not: where nothing else is
+    /// worse, nobody knows whether this is.
+    pub gaps: Vec<String>,
 }
 
 /// What one phase found.
@@ -143,6 +146,12 @@ impl Cell {
 }
 
 impl Comparison {
+    /// Warns of what was to be compared and is not.
+    pub fn lacks(&mut self, what: String) {
+        self.warnings.push(what.clone());
+        self.gaps.push(what);
+    }
+
     /// Everything that readers of bare values must know, one sentence each: the warnings and the
     /// conditions.
     pub fn all_warnings(&self) -> impl Iterator<Item = &str> {

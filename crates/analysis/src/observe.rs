@@ -125,6 +125,12 @@ impl Observations {
         found
     }
 
+    /// Phases whose rates and times are not judged, because too many of their rounds were
+    /// disturbed.
+    pub fn unjudged(&self) -> impl Iterator<Item = &str> {
+        self.disturbed.keys().map(String::as_str)
+    }
+
     /// All values, also those of slow slices that a block may have beside others.
     pub fn values(&self) -> impl Iterator<Item = &Measurement> {
         self.measurements.iter().chain(&self.spare)
@@ -389,6 +395,18 @@ mod tests {
             found.filter(|one| one.metric == "foreground_user_instructions_per_op").count()
         };
         assert_eq!((counts(&[]), counts(&[mark::STOPPED])), (5, 4));
+    }
+
+    #[test]
+    fn a_phase_of_disturbed_rounds_has_values_that_are_not_judged() {
+        let phases = |others: f64| {
+            let mut slices = [slice(0, 0, 10.0, others), slice(1, 0, 10.0, 0.0)];
+            slices.iter_mut().for_each(|slice| slice.phase = "scan".to_owned());
+            let found = observed(&slices);
+            assert!(!found.measurements.is_empty());
+            found.unjudged().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!((phases(0.5), phases(0.0)), (vec!["scan".to_owned()], Vec::new()));
     }
 
     #[test]

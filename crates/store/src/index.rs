@@ -60,6 +60,7 @@ pub(crate) fn slices(results: &Results, selection: &Selection) -> Result<Stored>
     // Why others cannot be read is told once, and not for each of their records.
     let readable: BTreeSet<&str> = runs.iter().map(|run| run.id.as_str()).collect();
     let mut imported: Vec<(&str, Vec<ImportedValue>)> = Vec::new();
+    let mut lost: BTreeSet<&String> = BTreeSet::new();
     for (id, entry) in entries.iter() {
         if let Some(problem) = &entry.problem {
             stored.warnings.push(format!("record `{id}` is left out: {problem}"));
@@ -70,10 +71,13 @@ pub(crate) fn slices(results: &Results, selection: &Selection) -> Result<Stored>
         }
         if !folders.contains(&entry.run) {
             let run = &entry.run;
-            stored.warnings.push(format!(
-                "record `{id}` is left out: it is of run `{run}`, which is not in this folder; \
-                 remove it, or restore the run"
-            ));
+            // A deleted run may have left hundreds.
+            if lost.insert(run) {
+                stored.warnings.push(format!(
+                    "record `{id}` is left out: it is of run `{run}`, which is not in this \
+                     folder; remove it and all others of this run, or restore the run"
+                ));
+            }
             continue;
         }
         if !readable.contains(entry.run.as_str()) {

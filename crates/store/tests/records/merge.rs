@@ -104,9 +104,14 @@ fn copies_and_records_of_other_folders_are_named() {
 
     let other = tempfile::tempdir().unwrap();
     let (others, _run) = start(other.path(), "two", "h2");
-    let foreign = others.dir().join("records").join(&id);
-    fs::create_dir(&foreign).unwrap();
-    copy(&folder, &foreign);
+    let second = record(&run, "new", 0, 1);
+    let beside = second.dir().to_owned();
+    second.finish().unwrap();
+    for own in [&folder, &beside] {
+        let foreign = others.dir().join("records").join(own.file_name().unwrap());
+        fs::create_dir(&foreign).unwrap();
+        copy(own, &foreign);
+    }
     let stored = others.slices(&Selection::All).unwrap();
     assert_eq!((stored.slices.len(), stored.warnings.len()), (0, 1));
     let words = format!("it is of run `{}`, which is not in this folder", run.id());
