@@ -98,7 +98,7 @@ fn tried(run: &Run<'_>, subject: usize, load: u32) -> Result<Levels, Error> {
     rehearsal::prepare_all(run, subject, &mut instance)?;
     instance.end()?;
     files::remove_folder(&copy)?;
-    attached::unmake(run, subject)?;
+    attached::unmake(run, subject);
     Ok(settings)
 }
 
