@@ -9,8 +9,9 @@ pub(crate) fn check() -> anyhow::Result<()> {
     anyhow::ensure!(
         std::env::var_os(MYSQL_PWD).is_none_or(|password| password.is_empty()),
         "`{MYSQL_PWD}` is set, and a password in the environment can be read by other processes: \
-         unset it; the servers that dbdyno starts have their own, and your clients read one \
-         from a file by `--defaults-file`"
+         unset it; the servers that dbdyno starts have their own, a server of `attach` has it in \
+         a variable of another name (`password_env`), and your clients read one from a file by \
+         `--defaults-file`"
     );
     Ok(())
 }

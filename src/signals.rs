@@ -1,4 +1,5 @@
-//! Ctrl-C and SIGTERM raise the runner's stop flag; a second one ends the process at once.
+//! Ctrl-C, SIGTERM and the end of a terminal raise the runner's stop flag; a second Ctrl-C or SIGTERM
+//! ends the process at once.
 
 use runner::Stop;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -7,10 +8,14 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 /// `nohup` a run outlives its terminal. The keeper cleans up even after the second signal.
 pub(crate) fn connect(stop: &Stop) -> std::io::Result<()> {
     let status = fs_err::read_to_string("/proc/self/status").unwrap_or_default();
-    let hangup = (!is_ignored(SIGHUP, &status)).then_some(SIGHUP);
-    for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
+    for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register_conditional_shutdown(signal, 130, stop.flag())?;
         signal_hook::flag::register(signal, stop.flag())?;
+    }
+    // A terminal that closes sends it twice, by its shell and by the kernel: the second one must
+    // not cut off what the first one begins, such as dropping a database on another host.
+    if !is_ignored(SIGHUP, &status) {
+        signal_hook::flag::register(SIGHUP, stop.flag())?;
     }
     Ok(())
 }
@@ -37,5 +42,16 @@ mod tests {
         check("SigIgn:\t0000000000001001\n", SIGHUP, true);
         check("SigIgn:\t0000000000001001\n", SIGINT, false);
         check("", SIGHUP, false);
+    }
+
+    #[test]
+    fn a_terminal_that_closes_may_say_so_twice() {
+        let stop = Stop::default();
+        connect(&stop).unwrap();
+        let status = fs_err::read_to_string("/proc/self/status").unwrap();
+        for _ in 0..2 {
+            signal_hook::low_level::raise(SIGHUP).unwrap();
+        }
+        assert_eq!(stop.is_raised(), !is_ignored(SIGHUP, &status));
     }
 }

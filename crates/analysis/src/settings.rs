@@ -15,7 +15,11 @@ const IDENTITIES: &[&str] = &[
     "external_pid_file",
     "general_log_file",
     "gtid_binlog_pos",
+    "gtid_binlog_state",
     "gtid_current_pos",
+    "gtid_executed",
+    "gtid_purged",
+    "gtid_slave_pos",
     "hba_file",
     "hostname",
     "ident_file",
@@ -34,10 +38,12 @@ const IDENTITIES: &[&str] = &[
     "pseudo_thread_id",
     "rand_seed1",
     "rand_seed2",
+    "relay_log",
     "relay_log_basename",
     "relay_log_index",
     "report_host",
     "report_port",
+    "server_id",
     "server_uid",
     "server_uuid",
     "server_version",
@@ -58,6 +64,9 @@ const IDENTITIES: &[&str] = &[
     "version_malloc_library",
     "version_source_revision",
     "version_ssl_library",
+    "wsrep_node_address",
+    "wsrep_node_incoming_address",
+    "wsrep_node_name",
 ];
 
 /// One setting that differs.
@@ -127,8 +136,8 @@ pub(crate) mod tests {
     #[test]
     fn different_settings_come_before_missing_ones() {
         let headers = [
-            header("old", &[("b", "1"), ("same", "x"), ("datadir", "/1"), ("a", "y")]),
-            header("new", &[("b", "2"), ("same", "x"), ("datadir", "/2")]),
+            header("old", &[("b", "1"), ("same", "x"), ("gtid_executed", "u:1"), ("a", "y")]),
+            header("new", &[("b", "2"), ("same", "x"), ("gtid_executed", "u:1-9")]),
         ];
         let line = |d: &SettingDifference| {
             let values: Vec<_> = d.values.iter().map(|v| v.as_deref().unwrap_or("-")).collect();

@@ -22,6 +22,8 @@
 //!   sizes it, and 200 MB beside the rows. In the classic design only one subject has its copy.
 //! - A server takes its caches, as far as they fill, and 200 MB. Interleaved servers are up
 //!   together.
+//! - A server that is there already takes nothing of this host. It is loaded anew in each block, is
+//!   not copied, and does not run under emulation.
 
 use crate::{
     Versions,
@@ -107,10 +109,14 @@ pub fn seconds(plan: &Plan, versions: &dyn Versions, emulation: Emulation) -> f6
         false => &SERVER,
     };
     let engines: Vec<&Engine> = plan.subjects.iter().map(engine).collect();
-    let load = |engine: &&Engine| rows / LOAD_ROWS_PER_SECOND + LOAD_STARTS * engine.start_seconds;
+    let load = |engine: &Engine| rows / LOAD_ROWS_PER_SECOND + LOAD_STARTS * engine.start_seconds;
     let aged = plan.phases.iter().filter(|phase| phase.is_aged());
     let aging = plan.experiment.age * rows * aged.count() as f64 * AGING_SECONDS;
-    let loading: f64 = loads * engines.iter().map(|engine| load(engine) + aging).sum::<f64>();
+    let of_subject = |(subject, &engine): (&Subject, &&Engine)| {
+        let loads = if is_attached(subject) { plan.blocks.len() as f64 } else { loads };
+        loads * (load(engine) + aging)
+    };
+    let loading: f64 = plan.subjects.iter().zip(&engines).map(of_subject).sum();
     let reads = engines.first().map_or(0.0, |base| base.reads_per_second);
     let operations: Vec<u64> =
         plan.phases.iter().map(|phase| (reads * phase.seconds) as u64).collect();
@@ -129,13 +135,14 @@ pub(crate) fn estimate(plan: &Plan, versions: &dyn Versions) -> Estimate {
     let peak = data + growth.peak_bytes * PAGE_FILL;
     let loads = f64::from(plan.experiment.loads);
     let memory = |subject: &Subject| SERVER_BYTES + cache_bytes(&subject.config).min(2.0 * peak);
-    let templates: f64 = plan.subjects.iter().map(|one| folder(&one.config, data)).sum();
+    let own: Vec<&Subject> = plan.subjects.iter().filter(|one| !is_attached(one)).collect();
+    let templates: f64 = own.iter().map(|one| folder(&one.config, data)).sum();
     let copy = |subject: &Subject| {
         folder(&subject.config, peak) + kept_log_bytes(&subject.config).min(growth.log_bytes)
     };
     // Of the servers that are up at the same time: the largest ones.
     let largest = |of: &dyn Fn(&Subject) -> f64, servers: usize| -> f64 {
-        let mut all: Vec<f64> = plan.subjects.iter().map(of).collect();
+        let mut all: Vec<f64> = own.iter().copied().map(of).collect();
         all.sort_by(|a, b| b.total_cmp(a));
         all.iter().take(servers).sum()
     };
@@ -146,6 +153,11 @@ pub(crate) fn estimate(plan: &Plan, versions: &dyn Versions) -> Estimate {
         folder_bytes: largest(&copy, 1).round() as u64,
         memory_bytes: largest(&memory, up).round() as u64,
     }
+}
+
+/// Whether the server is there already.
+fn is_attached(subject: &Subject) -> bool {
+    subject.build.attach.is_some()
 }
 
 /// A data folder with so many bytes of rows.
@@ -191,17 +203,19 @@ impl Costs<'_> {
     }
 
     fn seconds(&self, step: &Step) -> f64 {
-        let Some(engine) = step.subject().map(|subject| self.engines[subject]) else { return 0.0 };
+        let Some(subject) = step.subject() else { return 0.0 };
+        let (about, engine) = (&self.plan.subjects[subject], self.engines[subject]);
+        let emulation = if is_attached(about) { Emulation::Without } else { self.emulation };
         match step {
-            Step::Start(subject) => {
-                let once = engine.start_seconds + self.copy_seconds(*subject);
-                match self.emulation {
+            Step::Start(_) => {
+                let once = engine.start_seconds + self.copy_seconds(about);
+                match emulation {
                     Emulation::With => engine.copies * once + engine.emulated_start_seconds,
                     Emulation::Without => once,
                 }
             }
             Step::Settle { phase, .. } => self.plan.phases[*phase].seconds + engine.drain_seconds,
-            Step::Intrusive(_) if self.emulation == Emulation::Without => 0.0,
+            Step::Intrusive(_) if emulation == Emulation::Without => 0.0,
             Step::Intrusive(stretch) => {
                 let phase = &self.plan.phases[stretch.phase];
                 let once = phase.counting_seconds().min(engine.counting_seconds_max)
@@ -227,8 +241,11 @@ impl Costs<'_> {
     }
 
     /// The rows and the log that is set aside.
-    fn copy_seconds(&self, subject: usize) -> f64 {
-        (self.data + log_bytes(&self.plan.subjects[subject].config)) / COPY_BYTES_PER_SECOND
+    fn copy_seconds(&self, subject: &Subject) -> f64 {
+        match is_attached(subject) {
+            true => 0.0,
+            false => (self.data + log_bytes(&subject.config)) / COPY_BYTES_PER_SECOND,
+        }
     }
 
     fn length(&self, phase: usize, length: Option<Length>) -> f64 {

@@ -54,7 +54,12 @@ fn head(text: &mut String, plan: &Plan) -> std::fmt::Result {
     writeln!(text, "plan {hash}, seed {}, {design}", experiment.seed)?;
     let data: Vec<String> = plan.schemas.iter().map(data).collect();
     let loads = counted(experiment.loads.into(), "load");
-    writeln!(text, "data: {}, {loads} per subject", data.join("; "))
+    let is_attached = plan.subjects.iter().any(|subject| subject.build.attach.is_some());
+    let anew = match is_attached {
+        true => "; a server that is there already is loaded in each block",
+        false => "",
+    };
+    writeln!(text, "data: {}, {loads} per subject{anew}", data.join("; "))
 }
 
 /// A schema with the number and the size of its tables.

@@ -44,7 +44,9 @@ pub(crate) fn find(
     let sockets = sockets(proc_root, &listener.at);
     let missing = |reason: String| Error::NoServer { place: listener.at.to_string(), reason };
     if sockets.is_empty() {
-        return Err(missing("nobody listens there".to_owned()));
+        let reason = "nobody listens there: run the agent where the server runs; a port that is \
+                      mapped or tunneled to it has to have the number that the server listens on";
+        return Err(missing(reason.to_owned()));
     }
     let inodes: BTreeSet<u64> = sockets.iter().map(|socket| socket.inode).collect();
     let owners = owners(proc_root, &inodes, &listener.programs);

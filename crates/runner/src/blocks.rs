@@ -334,7 +334,7 @@ fn end(run: &mut Run<'_>, trials: &mut Trials, group: &[Step]) -> Result<(), Err
         let data = trial.instance.data.clone();
         let subject = trial.subject;
         trial.end(shared)?;
-        attached::unmake(shared, subject)?;
+        attached::unmake(shared, subject);
         files::remove_folder(&data)
     })?;
     run.note_time().map(drop)

@@ -18,6 +18,8 @@ const GROUPS: &[&str] = &["client", "client-server", "client-mariadb"];
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Known {
     pub(super) host: Option<String>,
+    /// Where it is reached, if `host` is only the name of its certificate.
+    pub(super) address: Option<String>,
     pub(super) port: Option<u16>,
     pub(super) socket: Option<PathBuf>,
     pub(super) user: Option<String>,
@@ -108,7 +110,8 @@ pub(super) fn in_service(path: &Path, text: &str, service: &str) -> Result<Known
         is_there = true;
         match name {
             "host" if value.starts_with('/') => known.socket = Some(value.into()),
-            "host" | "hostaddr" => known.host = Some(value.to_owned()),
+            "host" => known.host = Some(value.to_owned()),
+            "hostaddr" => known.address = Some(value.to_owned()),
             "port" => known.port = Some(port(path, value)?),
             "user" => known.user = Some(value.to_owned()),
             "password" => known.password = Secret::new(value.to_owned()),

@@ -39,7 +39,9 @@ pub fn enter(attach: &Attach, product: &str) -> Result<Target> {
     let known = known(attach)?;
     let endpoint = endpoint_of(attach, &known, own)?;
     let tls = match &endpoint {
-        Endpoint::Address { host, .. } => encryption(attach, &known.tls, host)?,
+        Endpoint::Address { host, .. } => {
+            encryption(attach, &known.tls, known.host.as_ref().unwrap_or(host))?
+        }
         _ => None,
     };
     let control = known.database.unwrap_or_else(|| own.control.to_owned());
@@ -64,7 +66,7 @@ pub fn endpoint(attach: &Attach, product: &str) -> Result<Endpoint> {
 
 fn endpoint_of(attach: &Attach, known: &Known, own: &Own) -> Result<Endpoint> {
     let port = known.port.unwrap_or(own.port);
-    match (&known.socket, &known.host) {
+    match (&known.socket, known.address.as_ref().or(known.host.as_ref())) {
         (Some(socket), _) => Ok(Endpoint::Socket(own.socket_in(socket, port))),
         (None, Some(host)) => Ok(Endpoint::Address { host: host.clone(), port }),
         (None, None) => Err(refused(attach, "neither `host` nor `socket` is known")),
@@ -79,7 +81,7 @@ fn known(attach: &Attach) -> Result<Known> {
         (None, service) => files::of_service(service)?,
     };
     if !attach.host.is_empty() {
-        (known.host, known.socket) = (Some(attach.host.clone()), None);
+        (known.host, known.address, known.socket) = (Some(attach.host.clone()), None, None);
     }
     if let Some(socket) = &attach.socket {
         (known.socket, known.host) = (Some(expanded(socket)), None);

@@ -112,6 +112,11 @@ fn option_files_and_services_say_what_the_experiment_does_not() {
     let known = files::in_service(path, text, "b").unwrap();
     assert_eq!((known.host.as_deref(), known.port), (Some("db"), Some(5433)));
     assert_eq!((known.database.as_deref(), known.tls), (Some("app"), AttachTls::Off));
+    let tunneled = "[t]\nhost=db.example\nhostaddr=127.0.0.1\nport=15432\n";
+    let known = files::in_service(path, tunneled, "t").unwrap();
+    let endpoint = endpoint_of(&Attach::default(), &known, Own::of("postgres").unwrap()).unwrap();
+    assert_eq!(endpoint, Endpoint::Address { host: "127.0.0.1".to_owned(), port: 15432 });
+    assert_eq!(known.host.as_deref(), Some("db.example"), "the name of the certificate");
     let error = files::in_service(path, text, "c").unwrap_err().to_string();
     assert_eq!(error, "`service c`: `/pg_service.conf` has no service of this name");
 }

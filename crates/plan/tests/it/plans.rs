@@ -433,6 +433,28 @@ fn estimates_grow_with_the_work() {
 }
 
 #[test]
+fn a_server_that_is_there_already_takes_nothing_of_this_host_and_is_loaded_in_each_block() {
+    let plan = |server: &str, blocks: u32| {
+        let text = format!(
+            "question = \"How fast?\"\nsuite = \"quick\"\ndesign = \"classic\"\nrows = 8_000_000\n\
+             blocks = {blocks}\nread_seconds = 1\nwrite_seconds = 1\nwarmup_seconds = 0.1\n\
+             [factors]\nbuild = [\"a\"]\n[servers.a]\nserver = \"postgres\"\n{server}\n"
+        );
+        plan_of(&text).unwrap()
+    };
+    let (own, attached) = ("basedir = \"/opt/pg\"", "attach = { host = \"db\" }");
+    let there = plan(attached, 4).estimate;
+    assert_eq!((there.disk_bytes, there.folder_bytes, there.memory_bytes), (0, 0, 0));
+    let here = plan(own, 4).estimate;
+    assert!(here.disk_bytes > 1 << 30 && here.memory_bytes > 100 << 20, "{here:?}");
+    // A load of 100 s in each.
+    let of_block = there.seconds - plan(attached, 3).estimate.seconds;
+    assert!((100.0..200.0).contains(&of_block), "{there:?}");
+    let told = |server| render(&plan(server, 4)).contains("is loaded in each block");
+    assert!(told(attached) && !told(own));
+}
+
+#[test]
 fn shipped_comparisons_decide_something_in_minutes() {
     for name in ["quickstart", "mysql-5.6-vs-9", "postgres-11-vs-18", "mariadb-innodb-vs-myrocks"] {
         let plan = shipped(name, &[]).unwrap();

@@ -98,7 +98,7 @@ fn tried(run: &Run<'_>, subject: usize, load: u32) -> Result<Levels, Error> {
     rehearsal::prepare_all(run, subject, &mut instance)?;
     instance.end()?;
     files::remove_folder(&copy)?;
-    attached::unmake(run, subject)?;
+    attached::unmake(run, subject);
     Ok(settings)
 }
 
@@ -116,12 +116,17 @@ fn check_conditions(started: &[Started<'_>], accepted: &[String]) -> Result<(), 
         }
         let unasked = dbms::unasked(product.conditions(), first, other).into_iter();
         let unasked = unasked.filter(|one| !accepted.iter().any(|name| name == one.condition.name));
+        let is_attached = [first, other].iter().any(|one| one.subject.build.attach.is_some());
         sentences.extend(unasked.map(|Unasked { condition, setting, values: [one, two] }| {
-            let (name, effect, remedy) = (condition.name, condition.effect, condition.remedy);
+            let (name, effect) = (condition.name, condition.effect);
+            let remedy = match is_attached {
+                // One that is there already has no configuration here.
+                true => format!("give `{setting}` the same value on both servers"),
+                false => format!("write {} into both configurations", condition.remedy),
+            };
             format!(
                 "`{}` and `{}` differ in `{setting}` (`{one}` and `{two}`), which no configuration \
-                 asks for: {effect}; write {remedy} into both configurations, or accept it with \
-                 `accept = [\"{name}\"]`",
+                 asks for: {effect}; {remedy}, or accept it with `accept = [\"{name}\"]`",
                 first.subject.label, other.subject.label
             )
         }));
@@ -276,4 +281,38 @@ fn indexes(run: &Run<'_>, schema: &str) -> LoadIndexes {
     let phases = run.plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Index);
     let mut schemas = phases.map(|phase| &phase.script.schema);
     if schemas.any(|name| name == schema) { LoadIndexes::LeftOut } else { LoadIndexes::Created }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::subject::{Build, Config, Subject};
+
+    #[test]
+    fn servers_that_are_there_already_have_no_configuration_to_write_into() {
+        let differ = |attach: Option<Box<model::attach::Attach>>| {
+            let subjects = ["old", "new"].map(|label| Subject {
+                label: label.to_owned(),
+                build: Build { attach: attach.clone(), ..Build::of("mysql", "") },
+                config: Config::default(),
+                levels: Levels::new(),
+            });
+            let name = "innodb_flush_log_at_trx_commit";
+            let started = |(subject, value): (_, &str)| Started {
+                subject,
+                version: String::new(),
+                settings: Levels::from([(name.to_owned(), value.to_owned())]),
+            };
+            let started: Vec<_> = subjects.iter().zip(["1", "2"]).map(started).collect();
+            check_conditions(&started, &[]).unwrap_err().to_string()
+        };
+        let own = differ(None);
+        assert!(
+            own.contains("write `settings = {") && own.contains("both configurations"),
+            "{own}"
+        );
+        let attached = differ(Some(Box::default()));
+        assert!(attached.contains("same value on both servers"), "{attached}");
+        assert!(!attached.contains("settings = "), "{attached}");
+    }
 }

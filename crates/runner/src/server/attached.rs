@@ -191,7 +191,7 @@ pub(crate) fn round_trip_us(driver: &mut Driver) -> Result<f64, Error> {
 /// what is to be done.
 pub(crate) fn make(run: &Run<'_>, subject: usize, attach: &Attach) -> Result<(), Error> {
     // What an earlier load of this run left.
-    unmake(run, subject)?;
+    unmake(run, subject);
     let about = run.subject(subject);
     let product = dbms::find(&about.build.server)?;
     let own = Own::of(product.protocol())?;
@@ -236,34 +236,43 @@ fn may_be_made(created: &Result<(), Error>) -> bool {
     !matches!(created, Err(Error::Sql { lost: false, .. }))
 }
 
-/// Drops the database of a subject, if this run made one. Says where one is left.
-pub(crate) fn unmake(run: &Run<'_>, subject: usize) -> Result<(), Error> {
-    let Some(made) = run.databases.take(subject) else { return Ok(()) };
-    if let Err(error) = dropped(run, &made) {
+/// Drops the database of a subject, if this run made one. A server that cannot be reached now, as
+/// where the network is cut, may be reached by [`unmake_all`].
+pub(crate) fn unmake(run: &Run<'_>, subject: usize) {
+    let Some(made) = run.databases.take(subject) else { return };
+    if let Err(error) = dropped(run, subject, &made) {
         run.warn(&format!(
-            "{}: the database `{}` is left on the server, because it could not be dropped \
-             ({error}): drop it yourself",
+            "{}: the database `{}` could not be dropped ({error}): the end of the run tries again",
             run.subject(subject).label,
             made.name
         ));
+        run.databases.keep(subject, made);
     }
-    Ok(())
 }
 
-/// The same for all subjects, however the run ends.
+/// Drops those of all subjects, however the run ends. Says where one is left.
 pub(crate) fn unmake_all(run: &Run<'_>) {
     for subject in run.databases.subjects() {
-        // It warns, and cannot fail otherwise.
-        let _ = unmake(run, subject);
+        let Some(made) = run.databases.take(subject) else { continue };
+        if let Err(error) = dropped(run, subject, &made) {
+            run.warn(&format!(
+                "{}: the database `{}` is left on the server, because it could not be dropped \
+                 ({error}): drop it yourself",
+                run.subject(subject).label,
+                made.name
+            ));
+        }
     }
 }
 
-fn dropped(run: &Run<'_>, made: &Made) -> Result<(), Error> {
+fn dropped(run: &Run<'_>, subject: usize, made: &Made) -> Result<(), Error> {
+    run.step(&format!("{}: dropping the database `{}`", run.subject(subject).label, made.name));
     // The wish to stop is no wish to leave something behind.
     let stop = Stop::default();
-    let mut driver = Driver::spawn(&run.options.exe, &stop)?;
     let statements = made.own.drop(&made.name, &made.version);
-    let mut attempt = || -> Result<(), Error> {
+    let attempt = || -> Result<(), Error> {
+        // What interrupts the run from its terminal ends a driver that is there.
+        let mut driver = Driver::spawn(&run.options.exe, &stop)?;
         connect(&mut driver, &made.control)?;
         statements.iter().try_for_each(|sql| driver.query(sql).map(drop))
     };

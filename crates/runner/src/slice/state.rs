@@ -2,7 +2,7 @@
 //! readings are then those of the window's operations, and what reading costs is in no counter.
 
 use crate::{Error, instruments::Artefact, server::Instance};
-use dbms::StateForm;
+use dbms::{StateForm, StateQuery};
 use model::{
     drive::{Command, Reply},
     state::{FILE, StateChange},
@@ -31,7 +31,10 @@ pub(super) fn read(instance: &mut Instance) -> Result<State, Error> {
         Ok(other) => return Err(crate::server::unexpected("publish", &other)),
         Err(error) => return Err(error),
     }
-    for query in queries {
+    // A report of a server that others use has their statements in it, values and all.
+    let is_attached = instance.is_attached();
+    let may_be_kept = |query: &&StateQuery| !(is_attached && query.form == StateForm::Text);
+    for query in queries.iter().filter(may_be_kept) {
         let rows = match instance.driver.query(query.sql) {
             Err(Error::Sql { lost: false, .. }) => continue,
             other => other?,

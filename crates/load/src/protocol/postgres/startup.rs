@@ -15,6 +15,10 @@ const STEPS_MAX: usize = 1000;
 const ROUNDS_MAX: u64 = 10_000_000;
 /// Asks for TLS: its length, and a number in the place of a version.
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
+/// Why an empty password is not tried: no server takes it, and refuses it as a wrong one.
+const NO_PASSWORD: &str = "the server asks for a password and there is none: name it by \
+     `password_env` or `password_file` in `attach`, or by `PGPASSWORD` for `dbdyno sysbench` \
+     (`~/.pgpass` is not read)";
 /// Version 3.0 of the protocol.
 const VERSION: u32 = 3 << 16;
 
@@ -68,6 +72,9 @@ impl Connection {
         let password = target.password.reveal();
         match self.request()? {
             Request::Nothing => return Ok(()),
+            Request::Password | Request::Md5(_) | Request::Sasl(_) if password.is_empty() => {
+                return Err(Failure::lost(NO_PASSWORD));
+            }
             Request::Password if target.tls.is_none() && !self.channel.is_local() => {
                 return Err(Failure::lost(crate::wire::tunnel::CLEAR_PASSWORD));
             }

@@ -7,7 +7,8 @@ use model::{
     drive::{Foreign, Tls},
 };
 use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    AlertDescription, CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore,
+    SignatureScheme,
     client::{
         Resumption,
         danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
@@ -69,29 +70,55 @@ fn trusted(pem: &str) -> Result<RootCertStore, Error> {
 pub(super) fn refused(foreign: &Foreign, error: &io::Error) -> Failure {
     let name = &foreign.name;
     let known = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
-    let sentence = match known {
-        Some(Error::InvalidCertificate(found)) => match found {
-            CertificateError::Expired | CertificateError::ExpiredContext { .. } => format!(
-                "the certificate of `{name}` has expired: renew it, or check the clock of this host"
+    Failure::lost(match known {
+        Some(Error::InvalidCertificate(found)) => bad(name, found),
+        Some(
+            Error::PeerIncompatible(_)
+            | Error::AlertReceived(
+                AlertDescription::HandshakeFailure | AlertDescription::ProtocolVersion,
             ),
-            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => format!(
-                "the certificate of `{name}` is not valid yet: check the clock of this host"
-            ),
-            CertificateError::UnknownIssuer | CertificateError::BadSignature => format!(
-                "the certificate of `{name}` is signed by nobody that is trusted here: name the \
-                 file of the CA by `tls = {{ ca = \"…\" }}`"
-            ),
-            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-                format!(
-                    "the certificate of the server is not for `{name}`: write the name that it is \
-                     for as `host`"
-                )
-            }
-            other => format!("the certificate of `{name}` is not good: {other}"),
-        },
+        ) => format!(
+            "TLS with `{name}` was not agreed on: {error}; the server has to offer TLS 1.2 or 1.3 \
+             with keys by elliptic curves (ECDHE), and one that cannot is entered unencrypted by \
+             `tls = \"off\"`"
+        ),
         _ => format!("TLS with `{name}` was not agreed on: {error}"),
-    };
-    Failure::lost(sentence)
+    })
+}
+
+/// One sentence on what is wrong with the certificate of a server.
+fn bad(name: &str, found: &CertificateError) -> String {
+    match found {
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => format!(
+            "the certificate of `{name}` has expired: renew it, or check the clock of this host"
+        ),
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            format!("the certificate of `{name}` is not valid yet: check the clock of this host")
+        }
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => format!(
+            "the certificate of `{name}` is signed by nobody that is trusted here: name the file \
+             of the CA by `tls = {{ ca = \"…\" }}`"
+        ),
+        // What servers make for themselves has a subject only, which counts for nothing.
+        CertificateError::NotValidForNameContext { presented, .. } if presented.is_empty() => {
+            format!(
+                "the certificate of the server is not for `{name}`, because it names no host \
+                 (`subjectAltName`): give the server one that does, or accept any by `tls = {{ \
+                 verify = false }}`"
+            )
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            format!(
+                "the certificate of the server is not for `{name}`: write the name that it is for \
+                 as `host`; where a tunnel leads to the server, let `/etc/hosts` say that this \
+                 name is here, or accept any certificate by `tls = {{ verify = false }}`"
+            )
+        }
+        other => format!(
+            "the certificate of `{name}` is not good ({other}): give the server another one, or \
+             accept any by `tls = {{ verify = false }}`"
+        ),
+    }
 }
 
 /// Takes every certificate, if whoever shows it has its key.

@@ -93,6 +93,16 @@ fn a_password_is_hashed_as_the_server_asks() {
 }
 
 #[test]
+fn a_password_that_is_nowhere_is_told_and_none_is_sent() {
+    let asked = [authentication(3, &[]), authentication(5, b"salt"), authentication(10, b"x\0\0")];
+    for request in asked {
+        let (outcome, heard) = exchange("", vec![request]);
+        assert_eq!(outcome.unwrap_err().message(), NO_PASSWORD);
+        assert_eq!(heard.len(), 1);
+    }
+}
+
+#[test]
 fn a_password_does_not_travel_in_the_clear_over_the_network() {
     let listener = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -117,7 +127,7 @@ fn a_password_does_not_travel_in_the_clear_over_the_network() {
 #[test]
 fn a_login_that_is_not_known_names_those_that_are() {
     let check = |script: Vec<Vec<u8>>, expected: &str| {
-        let error = exchange("", script).0.unwrap_err();
+        let error = exchange("secret", script).0.unwrap_err();
         assert!(error.is_lost() && error.to_string().contains(expected), "{error}");
     };
     check(vec![authentication(7, &[])], "allow `trust`, `scram-sha-256` or `md5`");

@@ -98,6 +98,29 @@ fn a_certificate_is_checked_for_its_signer_its_time_and_its_name() {
 }
 
 #[test]
+fn what_a_server_cannot_do_is_told_with_the_key_that_helps() {
+    let check = |error: Error, expected: &[&str]| {
+        let error = io::Error::new(io::ErrorKind::InvalidData, error);
+        let failure = refused(&foreign("db.example", CertificateCheck::Whole), &error);
+        for part in expected {
+            assert!(failure.message().contains(part), "`{part}` in {failure}");
+        }
+    };
+    let named = |presented: &[&str]| {
+        let presented = presented.iter().map(|name| (*name).to_owned()).collect();
+        let expected = ServerName::try_from("db.example").unwrap();
+        let found = CertificateError::NotValidForNameContext { expected, presented };
+        Error::InvalidCertificate(found)
+    };
+    check(named(&[]), &["names no host", "verify = false"]);
+    check(named(&["other"]), &["as `host`", "/etc/hosts", "verify = false"]);
+    check(Error::InvalidCertificate(CertificateError::BadEncoding), &["verify = false"]);
+    for alert in [AlertDescription::ProtocolVersion, AlertDescription::HandshakeFailure] {
+        check(Error::AlertReceived(alert), &["TLS 1.2 or 1.3", "`tls = \"off\"`"]);
+    }
+}
+
+#[test]
 fn a_client_shows_its_own_certificate_where_it_has_one() {
     let own = ca("own");
     let shown = signed(&own, 4000);
