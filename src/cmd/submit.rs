@@ -15,15 +15,11 @@ use anyhow::Context;
 use clap::{ArgMatches, Args, Command, FromArgMatches, builder::PossibleValuesParser};
 use model::{
     attach::Attach,
-    drive::Endpoint,
     number::counted,
     plan::Plan,
     subject::{Build, Subject},
 };
-use std::{
-    net::IpAddr,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 pub(super) const VERB: Verb = Verb {
     name: "submit",
@@ -231,9 +227,7 @@ fn check_servers(plan: &Plan, tasks: u32) -> anyhow::Result<()> {
 
 /// Whether a server is not on the host of the task, so that all tasks enter the same one.
 fn is_elsewhere(attach: &Attach, server: &str) -> bool {
-    let endpoint = dbms::attach::endpoint(attach, server);
-    let Ok(Endpoint::Address { host, .. }) = endpoint else { return false };
-    host != "localhost" && !host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    dbms::attach::endpoint(attach, server).is_ok_and(|endpoint| endpoint.is_elsewhere())
 }
 
 /// What all tasks say to `dbdyno run`, with a key that all of them set, if there is one. They start

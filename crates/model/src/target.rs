@@ -2,7 +2,7 @@
 
 use crate::{attach::CertificateCheck, secret::Secret};
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::{net::IpAddr, path::PathBuf};
 
 /// Where a server listens and how to enter.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,4 +105,13 @@ pub enum Endpoint {
     /// No server at all: the null client.
     #[default]
     Nowhere,
+}
+
+impl Endpoint {
+    /// Whether it may be on another host: a name other than `localhost`, or an address that is not
+    /// the host's own by definition.
+    pub fn is_elsewhere(&self) -> bool {
+        let Self::Address { host, .. } = self else { return false };
+        host != "localhost" && !host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    }
 }

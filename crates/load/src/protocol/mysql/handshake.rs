@@ -35,6 +35,9 @@ const EXTENDED_DEFINITIONS: u32 = 0x08;
 /// MariaDB's capability to leave out column definitions that it sent before.
 const CACHED_DEFINITIONS: u32 = 0x10;
 
+/// What the text of a public key has in it.
+const KEY: &[u8] = b"BEGIN PUBLIC KEY";
+
 /// Flags, longest packet, character set, what is reserved.
 const TLS_REQUEST_BYTES: usize = 4 + 4 + 1 + 23;
 
@@ -185,6 +188,11 @@ impl<'a> Login<'a> {
         let is_safe = self.local || self.target.tls.is_some();
         if matches!(self.plugin, AuthPlugin::MysqlClearPassword) && !is_safe {
             return Err(Failure::lost(crate::wire::tunnel::CLEAR_PASSWORD));
+        }
+        // Whoever stands in between sends a key of their own.
+        let is_key = challenge.windows(KEY.len()).any(|part| part == KEY);
+        if is_key && !is_safe && self.target.endpoint.is_elsewhere() {
+            return Err(Failure::lost(crate::wire::tunnel::UNKNOWN_KEY));
         }
         let context = LoginContext {
             password: self.target.password.reveal().as_bytes(),

@@ -185,26 +185,53 @@ fn mariadbs_ed25519_signs_with_the_hash_of_the_password() {
     assert_eq!(answers[1], SIGNED);
 }
 
-#[test]
-fn a_clear_password_is_not_told_over_the_network_whoever_asks_for_it_first() {
+/// Enters a scripted server over TCP as one at `endpoint`; how that failed, and what the server was
+/// told.
+fn refused_over_network(
+    endpoint: &dyn Fn(u16) -> model::drive::Endpoint,
+    script: Vec<Vec<u8>>,
+) -> (Failure, Vec<u8>) {
     let listener = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let target = Target {
-        endpoint: model::drive::Endpoint::Port(listener.local_addr().unwrap().port()),
-        password: model::secret::Secret::new("secret".to_owned()),
-        ..Target::null()
-    };
+    let port = listener.local_addr().unwrap().port();
+    let password = model::secret::Secret::new("secret".to_owned());
+    let target = |endpoint| Target { endpoint, password: password.clone(), ..Target::null() };
     let server = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        let greeting = greeting("8.0.36", ALL, 0, "mysql_clear_password");
-        let length = u8::try_from(greeting.len()).unwrap();
-        stream.write_all(&[&[length, 0, 0, 0], greeting.as_slice()].concat()).unwrap();
+        for (packet, number) in script.iter().zip([0, 2, 4]) {
+            let length = u8::try_from(packet.len()).unwrap();
+            stream.write_all(&[&[length, 0, 0, number], packet.as_slice()].concat()).unwrap();
+        }
         let mut told = Vec::new();
         stream.read_to_end(&mut told).unwrap();
         told
     });
-    let error = enter(Packets::connect(&target).unwrap(), &target).err().unwrap();
+    let here = target(model::drive::Endpoint::Port(port));
+    let packets = Packets::connect(&here).unwrap();
+    let error = enter(packets, &target(endpoint(port))).err().unwrap();
+    (error, server.join().unwrap())
+}
+
+#[test]
+fn a_clear_password_is_not_told_over_the_network_whoever_asks_for_it_first() {
+    let greeting = greeting("8.0.36", ALL, 0, "mysql_clear_password");
+    let (error, told) = refused_over_network(&model::drive::Endpoint::Port, vec![greeting]);
     assert_eq!(error.message(), crate::wire::tunnel::CLEAR_PASSWORD);
-    assert_eq!(server.join().unwrap(), b"");
+    assert_eq!(told, b"");
+}
+
+#[test]
+fn a_password_is_not_encrypted_by_a_key_that_comes_over_the_network() {
+    let greeting = greeting("8.0.36", ALL, 0, "caching_sha2_password");
+    let key = b"\x01\n-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n".to_vec();
+    let script = vec![greeting, vec![1, 4], key];
+    let elsewhere = |port| model::drive::Endpoint::Address { host: "db.example".to_owned(), port };
+    let (error, told) = refused_over_network(&elsewhere, script.clone());
+    assert_eq!(error.message(), crate::wire::tunnel::UNKNOWN_KEY);
+    // The request of the key is the last packet: its header and one byte.
+    assert_eq!(told[told.len() - 5..], [1, 0, 0, 3, 2]);
+    // On this host it is tried, and is no key.
+    let (error, _) = refused_over_network(&model::drive::Endpoint::Port, script);
+    assert_ne!(error.message(), crate::wire::tunnel::UNKNOWN_KEY);
 }
 
 #[test]
