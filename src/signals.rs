@@ -1,5 +1,5 @@
-//! Ctrl-C, SIGTERM and the end of a terminal raise the runner's stop flag; a second Ctrl-C or SIGTERM
-//! ends the process at once.
+//! Ctrl-C, SIGTERM and the end of a terminal raise the runner's stop flag; a second Ctrl-C or
+//! SIGTERM ends the process at once.
 
 use runner::Stop;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};

@@ -234,10 +234,10 @@ fn other_load_is_named_by_its_busiest_process() {
     check(&beside, "load", "spoils", expected);
     check(&after(1, 99, 0), "load", "ok", "1.0 %");
     let cpus: String = (0..40).map(|cpu| format!("cpu{cpu} 1 1 1 1\n")).collect();
-    let stat = |user: u64| format!("{}{cpus}", stat(user, 100 - user, 0));
-    let large = Fake::new().with("proc/stat", &stat(0)).with("proc/42/stat", &spin(0));
+    let stat = |user: u64, idle: u64| format!("{}{cpus}", stat(user, idle, 0));
+    let large = Fake::new().with("proc/stat", &stat(0, 0)).with("proc/42/stat", &spin(0));
     let before = Load::at(&large.host.roots.proc);
-    let large = large.with("proc/stat", &stat(1)).with("proc/42/stat", &spin(9));
+    let large = large.with("proc/stat", &stat(1, 99)).with("proc/42/stat", &spin(9));
     let load = Load::at(&large.host.roots.proc).since(&before);
     let large = large.change(|host| host.load = load);
     let expected = "1.0 % of the CPU time, 40 % of one CPU, most by `spin` (42)";

@@ -236,7 +236,8 @@ mod tests {
         check(
             "fatal: detected dubious ownership in repository at '/src/db'",
             "cannot be read; permit git to read it by `git config --global --add safe.directory \
-             /src/db`, and to fetch from it by the same for `/src/db/.git`: detected dubious ownership in repository at '/src/db'",
+             /src/db`, and to fetch from it by the same for `/src/db/.git`: detected dubious \
+             ownership in repository at '/src/db'",
         );
         check(
             "fatal: not a git repository",

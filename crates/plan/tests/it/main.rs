@@ -4,6 +4,7 @@
 mod catalog;
 mod editor;
 mod errors;
+mod estimates;
 mod format;
 mod insert_benchmark;
 mod limits;
