@@ -2,10 +2,10 @@
 
 use crate::{exit::Code, talk};
 use analysis::{Cell, PhaseResult, Reason, Verdict};
-use model::number::counted;
+use model::{margins::Margins, number::counted};
 
-/// The metrics that are looked at if none are asked for: what users notice, and what a server's
-/// work costs where the host is shared.
+/// The metrics that are looked at if neither the comparison nor the run was asked for others: what
+/// users notice, and what a server's work costs where the host is shared.
 const JUDGED: [&str; 2] = ["ops_per_second", "server_cpu_us_per_op"];
 
 /// Comparisons that stderr names, at most.
@@ -54,14 +54,17 @@ fn broken(cell: &Cell) -> Option<&Reason> {
 /// what failed is no all-clear, nor are more than `allowed` undecided ones. What was to be compared
 /// and is not counts as one of these.
 pub(crate) fn regressions(report: &report::Report, asked: &[String], allowed: usize) -> Code {
-    let is_judged = |cell: &Cell| match report.metrics.as_slice() {
-        [] => JUDGED.contains(&cell.metric.name),
+    let is_judged = |margins: &Margins, cell: &Cell| match report.metrics.as_slice() {
+        [] if margins.is_empty() => JUDGED.contains(&cell.metric.name),
+        [] => margins.awaits(cell.metric),
         asked => asked.iter().any(|metric| metric.name == cell.metric.name),
     };
     let mut judged = Vec::new();
     for comparison in &report.comparisons {
         for phase in &comparison.phases {
-            let cells = phase.cells.iter().filter(|cell| cell.base.is_some() && is_judged(cell));
+            let margins = &comparison.margins;
+            let is_judged = |cell: &&Cell| cell.base.is_some() && is_judged(margins, cell);
+            let cells = phase.cells.iter().filter(is_judged);
             judged.extend(cells.map(|cell| Judged { phase, cell }));
         }
     }
@@ -192,6 +195,7 @@ impl Judged<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::margins::Quantity;
 
     fn cell(verdict: Verdict) -> Cell {
         let metric = analysis::select_metrics(&["ops_per_second".to_owned()]).unwrap()[0];
@@ -299,6 +303,30 @@ mod tests {
         check(&[Unreplicated, Unassessed, Inconclusive], 2, Code::Undecided);
         check(&[Equivalent, Invalid], 0, Code::Undecided);
         check(&[], 0, Code::Undecided);
+    }
+
+    #[test]
+    fn what_a_run_had_to_decide_is_looked_at() {
+        let of = |metric: &str, verdict| Cell {
+            metric: analysis::select_metrics(&[metric.to_owned()]).unwrap()[0],
+            ..cell(verdict)
+        };
+        let cells = vec![
+            of("ops_per_second", Verdict::Inconclusive),
+            of("foreground_user_instructions_per_op", Verdict::Equivalent),
+        ];
+        let phases = vec![PhaseResult { cells, ..phase() }];
+        let check = |decide: &[Quantity], expected: Code| {
+            let asked = decide.iter().map(|quantity| (*quantity, 1.005)).collect();
+            let (phases, margins) = (phases.clone(), Margins { asked });
+            let comparisons =
+                vec![analysis::Comparison { phases, margins, ..analysis::Comparison::default() }];
+            let report = report::Report { comparisons, ..report::Report::default() };
+            assert_eq!(regressions(&report, &[], 0), expected, "{decide:?}");
+        };
+        check(&[Quantity::Instructions], Code::Done);
+        check(&[Quantity::Instructions, Quantity::Time], Code::Undecided);
+        check(&[], Code::Undecided);
     }
 
     #[test]

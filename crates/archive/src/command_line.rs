@@ -3,8 +3,10 @@
 use crate::{Cell, Found, Line, number};
 
 /// Options that are kept, as keys of the values. Others may hold passwords.
-pub(crate) const KEPT: [&str; 6] =
-    ["tables", "table-size", "range-size", "time", "rand-type", "db-ps-mode"];
+pub(crate) const KEPT: [&str; 7] =
+    ["tables", "table-size", "range-size", "time", "rand-type", "db-ps-mode", RATE];
+/// Events per second that a test keeps to, if it keeps to any.
+pub(crate) const RATE: &str = "rate";
 
 /// Characters of the longest value of an option that is kept.
 const CHARS_MAX: usize = 40;
@@ -45,7 +47,8 @@ pub(crate) fn fill(line: &Line<'_>, cell: &mut Cell, found: &mut Found) {
         }
         let same =
             key == "range-size" && cell.range.is_some_and(|range| range.to_string() == value);
-        if !same {
+        let is_free = key == RATE && value == "0";
+        if !same && !is_free {
             cell.levels.insert(key.to_owned(), value.to_owned());
         }
     }

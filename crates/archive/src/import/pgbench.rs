@@ -10,11 +10,14 @@ const TYPE: &str = "transaction type: ";
 const SCRIPT: &str = "SQL script ";
 
 /// Lines that say what a test executed and how, and the level that a cell has of them.
-pub(crate) const CONDITIONS: [(&str, &str); 3] = [
+pub(crate) const CONDITIONS: [(&str, &str); 4] = [
     ("transaction type", "transaction-type"),
     ("scaling factor", "scale"),
     ("query mode", "query-mode"),
+    (LAG, "rate-limit"),
 ];
+/// What is printed of a test that keeps to a rate, without the rate: how late transactions began.
+const LAG: &str = "rate limit schedule lag";
 
 /// What clients say that end before the test does, and pgbench then, since version 11.
 const FAILED: [&str; 3] = [" aborted in ", " aborted while ", "Run was aborted"];
@@ -101,7 +104,8 @@ fn head(report: &[Line<'_>], cell: &mut Cell) -> Result<(), Fault> {
             let wrong = || Fault::new(line.number, format!("`{shown}` is no number of clients"));
             cell.clients = Some(clients.ok_or_else(wrong)?);
         } else if let Some((_, key)) = CONDITIONS.iter().find(|(own, _)| *own == title) {
-            cell.levels.insert((*key).to_owned(), names::capped(value.trim()).to_owned());
+            let level = if title == LAG { "yes" } else { names::capped(value.trim()) };
+            cell.levels.insert((*key).to_owned(), level.to_owned());
         }
     }
     Ok(())

@@ -3,7 +3,9 @@
 
 use super::{Importer, sysbench_intervals};
 use crate::{
-    Cell, Fault, File, FileHead, Found, Line, command_line, number,
+    Cell, Fault, File, FileHead, Found, Line,
+    command_line::{self, RATE},
+    number,
     repetition::{self, Repeats},
 };
 
@@ -187,11 +189,19 @@ fn conditions(before: &[Line<'_>], cell: &mut Cell, found: &mut Found) {
         command_line::fill(command, cell, found);
     }
     // The last one counts: a run that printed no report may be before it.
+    let mut rate = None;
     for line in before {
-        if let Some(threads) = line.text.trim().strip_prefix("Number of threads: ") {
+        let text = line.text.trim();
+        if let Some(threads) = text.strip_prefix("Number of threads: ") {
             cell.clients = threads.parse().ok().filter(|n| *n > 0).or(cell.clients);
         }
+        rate = match text.strip_prefix("Target transaction rate: ") {
+            Some(target) => number::leading(target),
+            None => rate.filter(|_| text != RUN),
+        };
     }
+    let rate = rate.map(|(rate, _)| (RATE.to_owned(), rate.to_string()));
+    cell.levels.extend(rate);
 }
 
 /// Adds what stands before a report of the host.

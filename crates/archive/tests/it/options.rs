@@ -22,6 +22,26 @@ fn reports_of_one_file_with_other_conditions_are_other_phases() {
 }
 
 #[test]
+fn tests_that_keep_to_a_rate_are_told_from_others() {
+    let levels = |name: &str, text: &str| {
+        let (_, found) = found(name, text.as_bytes()).unwrap();
+        let of = |value: &archive::Value| value.cell.levels.clone();
+        found.values.iter().map(of).next().unwrap_or_default()
+    };
+    let report = text_of("sysbench-1.0.txt");
+    assert_eq!(levels("all.log", &report).get("rate"), None);
+    let threads = report.lines().find(|line| line.starts_with("Number of threads: ")).unwrap();
+    let paced = report.replacen(threads, &format!("{threads}\nTarget transaction rate: 90/sec"), 1);
+    assert_eq!(levels("all.log", &paced)["rate"], "90");
+    let pgbench = text_of("pgbench.txt");
+    assert_eq!(levels("pgbench.txt", &pgbench).get("rate-limit"), None);
+    let mean = pgbench.lines().find(|line| line.starts_with("latency average")).unwrap();
+    let lag = "rate limit schedule lag: avg 0.271 (max 12.030) ms";
+    let paced = pgbench.replacen(mean, &format!("{mean}\n{lag}"), 1);
+    assert_eq!(levels("pgbench.txt", &paced)["rate-limit"], "yes");
+}
+
+#[test]
 fn a_log_of_tables_and_runs_is_one_of_runs() {
     let report = text_of("sysbench-1.0.txt");
     let filled = "sysbench 1.0.20 (using bundled LuaJIT 2.1.0-beta2)\n\n\
