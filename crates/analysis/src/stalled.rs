@@ -172,7 +172,7 @@ mod tests {
         check(&facts, &[("a", &[0.9, 1.1, 1.2]), ("b", &[0.5])], false);
         check(&facts, &[("a", &[3.0]), ("b", &[0.5])], false);
         check(&PhaseFacts { has_pieces: true, ..facts }, &[("a", &[0.5])], false);
-        // The length of an index build, of which nothing is planned.
+        // An index build has no planned length.
         check(&PhaseFacts::default(), &[("a", &[0.5])], false);
     }
 

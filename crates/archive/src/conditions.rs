@@ -114,7 +114,7 @@ mod tests {
         });
         let told = option_differences(other.iter());
         assert!(told[0].starts_with("pgbench's `transaction-type` differs"), "{told:?}");
-        // Values of one variant are its repetitions, of which one knows no options.
+        // Values of one variant are its repetitions; one of them has no options.
         let repeated = [value("new", &[]), value("new", &[("scale", "10")]), values[1].clone()];
         let told = option_differences(repeated.iter());
         let expected = "pgbench's `query-mode` differs between repetitions of `new` in `read`: \

@@ -154,7 +154,7 @@ fn output(
     let mut command = prepared(words, environment, user)?;
     command.output().map_err(|error| {
         let program = Path::new(command.get_program());
-        // The kernel says so of what executes the program too.
+        // The kernel gives the same error where the interpreter of a program is missing.
         let remedy = match error.kind() == ErrorKind::NotFound && program.exists() {
             true => {
                 "; the loader or interpreter that it names is missing: with musl, take a host or \

@@ -1,4 +1,4 @@
-//! What this process may use: open files, of which every attached counter is one, and memory.
+//! What this process may use: open files (every attached counter is one) and memory.
 
 use crate::{Error, Roots};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

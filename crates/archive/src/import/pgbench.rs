@@ -174,7 +174,7 @@ impl Reader {
     }
 
     /// A block must end with a rate, else it is cut; and clients must have done what they were told
-    /// to, else some were aborted, which is told on another stream than the report.
+    /// to, else some were aborted, which pgbench writes to stderr only.
     fn check(&self, line: u32) -> Result<(), Fault> {
         if !self.rated {
             return Err(Fault::new(line, "`tps = …` is missing: the output is cut short"));

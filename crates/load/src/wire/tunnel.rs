@@ -30,7 +30,7 @@ pub(crate) const NO_TLS: &str =
 pub(crate) const CLEAR_PASSWORD: &str = "the server asks for the password in the clear over TCP \
      without TLS, which is refused; enter it over TLS, or give the account another kind of login";
 
-/// Why no password is sent by a key that is told on the way.
+/// Why no password is encrypted with a key that arrives over the network.
 pub(crate) const UNKNOWN_KEY: &str = "the server sends a key to encrypt the password by, and over \
      the network without TLS nobody vouches that it is the server's; enter it over TLS, or give \
      the account `mysql_native_password`";
