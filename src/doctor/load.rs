@@ -1,5 +1,6 @@
 //! Who uses the CPUs while nothing is measured.
 
+use model::environment::cpus_of;
 use std::{collections::BTreeMap, path::Path};
 
 /// CPU time by use, in ticks of the kernel.
@@ -31,8 +32,7 @@ impl Load {
             std::array::from_fn(|at| ticks.get(at).copied().unwrap_or(0));
         load.busy = user + nice + system + irq + softirq;
         load.stolen = steal;
-        // A line for each, beside that of all.
-        load.cpus = stat.lines().filter(|line| line.starts_with("cpu")).count().saturating_sub(1);
+        load.cpus = cpus_of(&stat);
         load.total = load.busy + steal + idle + iowait;
         load
     }

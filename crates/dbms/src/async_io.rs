@@ -2,15 +2,16 @@
 
 use crate::{Error, find};
 use fs_err as fs;
+use model::environment::cpus_of;
 use std::path::Path;
 
 /// Requests of a server that has them, on a small host: 2,305 to 2,661 were seen (MySQL 5.6.24 and
 /// 9.7.4, MariaDB 10.1.23).
 const OF_SERVER: u64 = 2_700;
-/// Those of one of its threads that read,
+/// Requests of one reading thread.
 const OF_THREAD: u64 = 256;
-/// of which MySQL has from 8.4 on half as many as there are CPUs, within these limits
-/// (`innodb_read_io_threads`); others have the least.
+/// Limits of their number (`innodb_read_io_threads`): MySQL has half as many as there are CPUs from
+/// 8.4 on, others have the least.
 const THREADS: (u64, u64) = (4, 64);
 
 /// What ends the lack.
@@ -33,9 +34,7 @@ impl Requests {
             text.trim().parse::<u64>().ok()
         };
         let stat = fs::read_to_string(proc.join("stat")).unwrap_or_default();
-        // A line for each CPU, beside that of all.
-        let cpus = stat.lines().filter(|line| line.starts_with("cpu")).count().saturating_sub(1);
-        let threads = (cpus as u64 / 2).clamp(THREADS.0, THREADS.1);
+        let threads = (cpus_of(&stat) as u64 / 2).clamp(THREADS.0, THREADS.1);
         let of_server = OF_SERVER + OF_THREAD * (threads - THREADS.0);
         Some(Self { permitted: number("aio-max-nr")?, taken: number("aio-nr")?, of_server })
     }

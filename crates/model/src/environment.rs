@@ -35,6 +35,11 @@ pub struct Environment {
     pub freezer: String,
 }
 
+/// The number of CPUs by the text of `/proc/stat`, which has a line for each beside that of all.
+pub fn cpus_of(stat: &str) -> usize {
+    stat.lines().filter(|line| line.starts_with("cpu")).count().saturating_sub(1)
+}
+
 /// Types of file systems whose files are on other hosts.
 const REMOTE: [&str; 13] = [
     "afs",

@@ -47,8 +47,8 @@ pub(crate) fn names(schema: &Schema) -> Vec<String> {
 
 /// The end of a message about tables that hold other rows than statements changed: a server reports
 /// only what a statement itself changes.
-pub(crate) const BY_TRIGGERS: &str = "; if triggers or foreign keys change rows too, say so by a \
-                                      `[[deviation]]` of `effect` in the workload's file";
+pub(crate) const BY_TRIGGERS: &str = "; if triggers or foreign keys change rows too, add a \
+                                      `[[deviation]]` of `effect` to the workload's file";
 
 /// Reads every table and index into the cache.
 pub(crate) fn warm(run: &Run<'_>, instance: &mut Instance) -> Result<(), Error> {
