@@ -34,6 +34,8 @@ pub(crate) struct Shared {
     pub(crate) connections: AtomicUsize,
     /// How many numbers `rand.unique` has given.
     pub(crate) unique: AtomicU32,
+    /// What their order follows from.
+    pub(crate) unique_seed: u64,
     /// Events that have begun and are not over, where they arrive at a rate.
     working: AtomicU64,
     /// Whether the script has reported as JSON, whose array is then to be closed.
@@ -84,7 +86,8 @@ impl Shared {
         out: Out,
     ) -> Self {
         let counters = (0..settings.threads).map(|_| Counters::new()).collect();
-        let random = Random::new(settings.draws.seed, u64::MAX);
+        let unique_seed = settings.draws.seed;
+        let random = Random::new(unique_seed, u64::MAX);
         Self {
             line,
             settings,
@@ -97,6 +100,7 @@ impl Shared {
             files: Mutex::default(),
             connections: AtomicUsize::new(0),
             unique: AtomicU32::new(0),
+            unique_seed,
             working: AtomicU64::new(0),
             has_json: AtomicBool::new(false),
             running: AtomicUsize::new(0),

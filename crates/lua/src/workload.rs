@@ -35,6 +35,9 @@ use values::Random;
 const SCRIPT: &str = "script";
 /// Seed of numbers that are unique: one for all stretches, as otherwise they would not be.
 const UNIQUE_SEED: u64 = 1;
+/// Where those of `prepare` begin. It is executed by another process than the events, which begin
+/// at 0 and must not find their numbers in the tables.
+const PREPARED: u32 = 1 << 31;
 
 /// Looks at a script without a server: executes its file as each thread will.
 ///
@@ -147,10 +150,10 @@ impl Scripts for LuaScripts {
     fn load(&self, target: &Target, lua: &Lua, job: &LoadJob) -> Result<LoadReport, Failure> {
         let mut shared = self.shared(lua, "prepare", target, job.threads.max(1))?;
         shared.settings.draws.seed = job.seed.max(1);
+        shared.unique.store(PREPARED, Relaxed);
         let shared = Arc::new(shared);
         let start = Instant::now();
         run::command(&shared).map_err(|error| Failure::own(error.to_string()))?;
-        self.unique.fetch_max(shared.unique.load(Relaxed).into(), Relaxed);
         let rows = shared.counters.iter().map(|one| one.rows_changed.load(Relaxed)).sum();
         let statements = snapshot(&shared.counters, Stretch::All, 100.0).sums;
         Ok(LoadReport {
@@ -292,6 +295,10 @@ impl Drop for Thread {
 mod tests {
     use super::*;
     use crate::testing::Server;
+    use model::{
+        drive::{Endpoint, LoadIndexes},
+        schema::Schema,
+    };
 
     /// What is found in a script that requires another file, both in a folder of their own.
     fn found(script: &str, options: &[(&str, &str)]) -> Result<LuaFound, String> {
@@ -331,6 +338,33 @@ mod tests {
         let failure = events.attempt(&mut Counted::default()).unwrap_err();
         assert_eq!(failure.code(), SCRIPT);
         assert!(failure.message().ends_with("x.lua:3: no"), "{}", failure.message());
+    }
+
+    #[test]
+    fn unique_numbers_of_events_are_not_those_of_the_load() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.lua").display().to_string();
+        let script = "local name = sysbench.cmdline.script_path .. '.numbers'\n\
+                      function prepare()\n\
+                      local file = io.open(name, 'w')\n\
+                      for _ = 1, 1000 do file:write(sysbench.rand.unique(), '\\n') end\n\
+                      file:close() end\n\
+                      function event()\n\
+                      local loaded = {}\n\
+                      for line in io.lines(name) do loaded[tonumber(line)] = true end\n\
+                      for _ = 1, 1000 do assert(not loaded[sysbench.rand.unique()]) end end";
+        fs_err::write(&path, script).unwrap();
+        let files = inspect(&path, &BTreeMap::new()).unwrap().files;
+        let lua = Lua { path, options: BTreeMap::new(), files };
+        let target = Target::of("mysql", Endpoint::Port(1));
+        let (schema, indexes) = (Schema::default(), LoadIndexes::default());
+        let engine = String::new();
+        let job = LoadJob { schema, engine, threads: 1, seed: 42, indexes, now_seconds: 0 };
+        // Each in a process of its own.
+        LuaScripts::default().load(&target, &lua, &job).unwrap();
+        let threads = LuaScripts::default().open(&target, &lua, 1).unwrap();
+        let mut events = threads.start(0, Box::<Server>::default()).unwrap();
+        assert!(events.attempt(&mut Counted::default()).is_ok());
     }
 
     #[test]

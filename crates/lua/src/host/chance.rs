@@ -57,7 +57,7 @@ pub(super) fn table(
     table.set("varstring", varying)?;
     let shared = Arc::clone(shared);
     let unique = lua.create_function(move |_, ()| {
-        Ok(unique(draws.seed, shared.unique.fetch_add(1, Relaxed)))
+        Ok(unique(shared.unique_seed, shared.unique.fetch_add(1, Relaxed)))
     })?;
     table.set("unique", unique)?;
     Ok(table)
@@ -75,7 +75,7 @@ pub(super) fn unique_within(lua: &Lua, shared: &Arc<Shared>) -> mlua::Result<Fun
             ));
         }
         while !own.is_stopped() {
-            let drawn = unique(own.settings.draws.seed, own.unique.fetch_add(1, Relaxed));
+            let drawn = unique(own.unique_seed, own.unique.fetch_add(1, Relaxed));
             if (low..=high).contains(&f64::from(drawn)) {
                 return Ok(drawn);
             }
