@@ -158,9 +158,15 @@ fn run_events(shared: &Arc<Shared>, state: &State, opt: &Opt) -> Result<(), Erro
     let began = Instant::now();
     worker::start(shared, opt, worker::run).map_err(Error::Script)?;
     let mut reporter = Reporter::new(shared, state);
-    let waited = wait(shared, &mut || {
-        in_time(shared, began)?;
-        reporter.look()
+    let waited = wait(shared, &mut || match in_time(shared, began) {
+        Ok(()) => reporter.look(),
+        Err(late) => {
+            // As in sysbench, what was done until then is told.
+            if let Some(start) = shared.started() {
+                reporter.last(start.elapsed().as_secs_f64())?;
+            }
+            Err(late)
+        }
     });
     if let Some(start) = shared.started() {
         let seconds = start.elapsed().as_secs_f64();
@@ -290,6 +296,7 @@ impl<'a> Reporter<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Mutex;
 
     fn shared(folder: &tempfile::TempDir, script: &str) -> Arc<Shared> {
         let path = folder.path().join("x.lua").display().to_string();
@@ -316,6 +323,24 @@ mod tests {
         let seconds = |name: &str| state.lua.globals().get::<f64>(name).unwrap();
         let (sum, total) = (seconds("sum"), seconds("total"));
         assert!((sum - total).abs() < 1e-9, "{sum} of {total} seconds");
+    }
+
+    #[test]
+    fn a_forced_shutdown_reports_what_was_done() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.lua").display().to_string();
+        fs_err::write(&path, "function event() ffi.C.usleep(1000000) end").unwrap();
+        let words = [path.as_str(), "--time=0.01", "--forced-shutdown=0.01", "run"];
+        let line = CommandLine::parse(&words.map(str::to_owned)).unwrap();
+        let settings = Settings::of(&line, &|_| None).unwrap();
+        let told = Arc::new(Mutex::new(String::new()));
+        let heard = Arc::clone(&told);
+        let out = Box::new(move |text: &str| heard.lock().unwrap().push_str(text));
+        let shared = Arc::new(Shared::new(line, settings, path, Arc::default(), out));
+        let reason = command(&shared).unwrap_err().to_string();
+        assert!(reason.contains("`--forced-shutdown` ended them"), "{reason}");
+        let told = told.lock().unwrap();
+        assert_eq!(told.matches("total number of events:").count(), 1, "{told}");
     }
 
     #[test]
