@@ -395,11 +395,15 @@ fn changes_rows(sql: &str) -> bool {
     let upper = sql.to_ascii_uppercase();
     let words = upper.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-    words.windows(2).any(|pair| match pair {
-        ["INSERT" | "MERGE" | "REPLACE", "INTO"] | ["DELETE", "FROM"] => true,
+    // As in `DELETE t FROM t JOIN u`, which MySQL and MariaDB have.
+    let deletes = words.windows(3).any(|three| matches!(three, ["DELETE", _, "FROM"]));
+    let changes = words.windows(2).any(|pair| match pair {
+        ["INSERT" | "MERGE" | "REPLACE" | "IGNORE", "INTO"] => true,
+        ["INSERT", "OR"] | ["DELETE", "FROM"] => true,
         [before, "UPDATE"] => !["FOR", "KEY"].contains(before),
         _ => false,
-    })
+    });
+    deletes || changes
 }
 
 /// The class of a statement: that of its common text, which comes first, unless a server is to
@@ -469,5 +473,8 @@ mod tests {
         check("with a as (select 1 for update) update t set b = 1", Class::Write);
         check("WITH a AS (DELETE FROM t RETURNING b) SELECT b FROM a", Class::Write);
         check("WITH a AS (SELECT 1) INSERT INTO t SELECT 1", Class::Write);
+        check("WITH a AS (SELECT 1) INSERT OR IGNORE INTO t SELECT 1", Class::Write);
+        check("WITH a AS (SELECT 1) INSERT OR ABORT INTO t SELECT 1", Class::Write);
+        check("WITH a AS (SELECT 1) DELETE t FROM t JOIN a", Class::Write);
     }
 }
