@@ -244,6 +244,10 @@ fn check_marks(dialect: &str, text: &str, statement: &Statement) -> Result<(), F
         }
         other => Fault::invalid(other.to_string()),
     })?;
+    // PostgreSQL executes it all the same, and measures nothing.
+    if behind_comments(text).trim_matches([';', ' ', '\t', '\r', '\n']).is_empty() {
+        return Err(Fault::invalid("there is nothing to execute in it"));
+    }
     if statement.rows_per_statement.is_some() {
         return match (marks.rows, marks.arguments.as_slice()) {
             (1, []) => Ok(()),

@@ -109,6 +109,19 @@ fn operations_and_roles_of_the_users_own_are_checked() {
 }
 
 #[test]
+fn a_statement_that_executes_nothing_is_refused() {
+    for nothing in ["-- SELECT 1", ";", "/* SELECT 1 */ ;"] {
+        let expected = "own.toml:5`: there is nothing to execute in it";
+        check_workload(nothing, &op(&format!("sql = \"{nothing}\"")), expected);
+    }
+    check_workload(
+        "nothing on a server",
+        &op("sql = \"SELECT 1\"\nsql_for.postgres = \"\""),
+        "own.toml:6`: there is nothing to execute in it",
+    );
+}
+
+#[test]
 fn transactions_and_turns_of_the_users_own_are_checked() {
     let transaction = |text: &str| op(&format!("transaction = {text}\nsql = \"SELECT 1\""));
     check_workload("true", &transaction("true"), "");
