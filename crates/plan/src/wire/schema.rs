@@ -6,7 +6,7 @@ use super::{
     number::{self, Whole},
     numbers::{Limits, Numbers},
     partition::{self, WirePartitions},
-    value::{Formula, Ordered, WordOr, with_everywhere},
+    value::{EVERYWHERE, Formula, Ordered, WordOr, with_everywhere},
 };
 use crate::{
     limits::{COUNT_MAX, ROWS_MAX},
@@ -90,6 +90,11 @@ impl WireSchema {
     /// The schema in numbers: `values` are those that every phase has, over the schema's own
     /// parameters; defaults where none are known yet. `name` is the file's stem.
     pub(crate) fn check(self, name: String, values: Option<&Parameters>) -> Result<Schema, Fault> {
+        if let Some(name) = EVERYWHERE.into_iter().find(|name| self.parameters.contains_key(*name))
+        {
+            let reason = format!("every phase has a parameter `{name}`; use another name");
+            return Err(Fault::invalid(reason)).under(name).under("parameters");
+        }
         let mut parameters = with_everywhere(&self.parameters);
         for (name, value) in values.into_iter().flatten() {
             if let Some(old) = parameters.get_mut(name) {

@@ -257,3 +257,26 @@ fn an_index_by_its_number_is_refused() {
     let expected = "own.toml:6`: an index has a name, such as `\"primary\"`, and no number";
     check_workload("number", &op("sql = \"a\"\nindex = 5"), expected);
 }
+
+/// A schema of the user's own that is right.
+const SCHEMA: &str = "help = \"h\"\n[parameters]\nsize = 5\n[[table]]\nname = \"t\"\nrows = 1\n\
+                      [table.create]\nany = \"CREATE TABLE {table} (id INTEGER)\"\n\
+                      [table.column]\nid = \"row_number\"\n[table.index]\nrocksdb = []\n\
+                      [table.finish]\nmysql = []\n[table.warm]\nany = []\n";
+
+/// The message about it with `from` replaced.
+fn check_schema(from: &str, to: &str, expected: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("own.toml");
+    assert!(SCHEMA.contains(from), "{from}");
+    fs_err::write(&path, SCHEMA.replace(from, to)).unwrap();
+    let read = catalog().schema(path.to_str().unwrap());
+    let got = read.map_or_else(|error| error.to_string(), |_| String::new());
+    assert!(got.contains(expected) && got.is_empty() == expected.is_empty(), "{to}: {got}");
+}
+
+#[test]
+fn a_parameter_of_a_schema_is_none_that_every_phase_has() {
+    check_schema("size = 5", "lists = 5", "");
+    check_schema("size = 5", "rows = 5", "own.toml:3`: every phase has a parameter `rows`");
+}
