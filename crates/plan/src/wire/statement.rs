@@ -216,7 +216,7 @@ pub(super) fn in_turn(
 }
 
 /// Dialects that differ in their comments and quotes.
-const DIALECTS: [&str; 3] = ["mysql", "postgres", "sqlite"];
+pub(super) const DIALECTS: [&str; 3] = ["mysql", "postgres", "sqlite"];
 
 /// Every text of a statement asks for the arguments that `args` gives.
 fn marks_fit(statement: &Statement) -> Result<(), Fault> {

@@ -280,3 +280,15 @@ fn a_parameter_of_a_schema_is_none_that_every_phase_has() {
     check_schema("size = 5", "lists = 5", "");
     check_schema("size = 5", "rows = 5", "own.toml:3`: every phase has a parameter `rows`");
 }
+
+#[test]
+fn statements_of_a_schema_that_no_server_executes_are_refused() {
+    let near = "unknown dialect `postgress`; did you mean `postgres`?";
+    check_schema("mysql = []", "postgres = []", "");
+    check_schema("mysql = []", "postgress = []", &format!("own.toml:14`: {near}"));
+    check_schema("mysql = []", "mariadb = []", "unknown dialect `mariadb`; known: `mysql`,");
+    check_schema("any = []", "postgress = []", &format!("own.toml:16`: {near}"));
+    check_schema("rocksdb", "innodb", "");
+    check_schema("rocksdb", "RocksDB", "own.toml:12`: no server would use `RocksDB`: write `any`");
+    check_schema("rocksdb", "mariadb", "own.toml:12`: no server would use `mariadb`");
+}
