@@ -53,6 +53,10 @@ impl Expression {
     /// The value under `parameters`. Division truncates toward zero; overflow and division by zero
     /// are errors.
     pub fn evaluate(&self, parameters: &Parameters) -> Result<i64, ExpressionError> {
+        // The least number is beyond 64 bits without its sign.
+        if let Some(value) = number::whole(&self.0) {
+            return Ok(value);
+        }
         let mut parser = Parser { text: &self.0, rest: self.0.as_bytes(), parameters, depth: 0 };
         let value = parser.sum()?;
         parser.skip_blanks();
@@ -220,6 +224,7 @@ mod tests {
         check("2 + 3 * (range - 1)", Ok(299));
         check("-range+1_000", Ok(900));
         check("--3", Ok(3));
+        check("-9223372036854775808", Ok(i64::MIN));
         check("1M / 10k + 1.5k", Ok(1600));
         check("1e3 * 2", Ok(2000));
         check("min(range, 50)", Ok(50));

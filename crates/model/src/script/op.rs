@@ -57,8 +57,13 @@ impl Op {
 
     /// Rows that its writing statements give to the server or take from it, by their definition.
     pub fn rows_written(&self) -> u64 {
+        let rows = |one: &Statement| match (one.effect, one.expect.changed) {
+            (Effect::Insert(rows), _) => rows,
+            (Effect::Update | Effect::Delete | Effect::Other, Some(changed)) => changed.high,
+            _ => u64::from(one.rows_per_statement.unwrap_or(1)),
+        };
         let writing = self.statements.iter().filter(|statement| statement.class == Class::Write);
-        writing.map(|one| one.repeat * u64::from(one.rows_per_statement.unwrap_or(1))).sum()
+        writing.map(|one| one.repeat.saturating_mul(rows(one))).fold(0, u64::saturating_add)
     }
 
     /// Whether any of its statements takes rows away.

@@ -92,6 +92,24 @@ fn pieces_of_rows_are_whole_operations() {
 }
 
 #[test]
+fn a_role_that_ends_after_rows_counts_those_that_its_statements_take_away() {
+    let check = |effect: Effect, high: Option<u64>, operations: u64| {
+        let mut statement = Statement { class: Class::Write, effect, ..Statement::plain("x") };
+        statement.expect.changed = high.map(|high| Bounds { low: 0, high });
+        let mut script = script(End::Rows(1000));
+        script.roles[0].ops = vec![Op::plain("o", vec![statement])];
+        assert_eq!(script.roles[0].operations(), Some(operations), "{effect:?} {high:?}");
+    };
+    check(Effect::Delete, Some(10), 100);
+    check(Effect::Update, Some(10), 100);
+    check(Effect::Other, Some(10), 100);
+    check(Effect::Delete, None, 1000);
+    check(Effect::Insert(50), None, 20);
+    // One server counts a row that is there already twice.
+    check(Effect::Merge(2), Some(2), 1000);
+}
+
+#[test]
 fn what_a_procedure_changes_is_what_is_expected_of_it() {
     let mut call = Statement { class: Class::Write, ..Statement::plain("CALL p()") };
     assert_eq!(call.rows_changed(), 0);

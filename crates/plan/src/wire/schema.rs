@@ -6,11 +6,14 @@ use super::{
     number::{self, Whole},
     numbers::{Limits, Numbers},
     partition::{self, WirePartitions},
-    value::{Formula, Ordered, WordOr, with_everywhere},
+    statement::DIALECTS,
+    value::{EVERYWHERE, Formula, Ordered, WordOr, with_everywhere},
 };
 use crate::{
+    error::{Error, Location},
     limits::{COUNT_MAX, ROWS_MAX},
     source::{Fault, Under},
+    suggest,
 };
 use model::{
     Parameters,
@@ -90,6 +93,11 @@ impl WireSchema {
     /// The schema in numbers: `values` are those that every phase has, over the schema's own
     /// parameters; defaults where none are known yet. `name` is the file's stem.
     pub(crate) fn check(self, name: String, values: Option<&Parameters>) -> Result<Schema, Fault> {
+        if let Some(name) = EVERYWHERE.into_iter().find(|name| self.parameters.contains_key(*name))
+        {
+            let reason = format!("every phase has a parameter `{name}`; use another name");
+            return Err(Fault::invalid(reason)).under(name).under("parameters");
+        }
         let mut parameters = with_everywhere(&self.parameters);
         for (name, value) in values.into_iter().flatten() {
             if let Some(old) = parameters.get_mut(name) {
@@ -140,11 +148,37 @@ impl WireTable {
         each::tables(table, each).under("each")
     }
 
+    /// Refuses statements that no server would ever execute, because nothing is called so.
+    fn check_dialects(&self) -> Result<(), Fault> {
+        for (key, statements) in [("finish", &self.finish), ("warm", &self.warm)] {
+            let known = || DIALECTS.into_iter().chain(["any"]);
+            if let Some(name) = statements.keys().find(|name| known().all(|one| one != *name)) {
+                let (what, hint) = ("dialect", suggest::hint(name, known()));
+                let (place, name) = (Location::default(), name.clone());
+                let error = Error::UnknownName { place, what, name: name.clone(), hint };
+                return Err(error.into()).under(name).under(key);
+            }
+        }
+        // Storage engines are looked up in lower case; any may be named.
+        let is_none = |name: &&String| **name != name.to_lowercase() || *name == "mariadb";
+        match self.index.keys().find(is_none) {
+            None => Ok(()),
+            Some(name) => {
+                let reason = format!(
+                    "no server would use `{name}`: write `any`, a dialect (`mysql` includes \
+                     MariaDB) or a storage engine in lower case, such as `rocksdb`"
+                );
+                Err(Fault::invalid(reason)).under(name).under("index")
+            }
+        }
+    }
+
     fn alone(self, numbers: Numbers<'_>, parameters: &Parameters) -> Result<Table, Fault> {
         if self.copies.is_some() && !self.name.contains("{n}") {
             let reason = "with `copies` the name needs `{n}`, the number of the copy";
             return Err(Fault::invalid(reason)).under("name");
         }
+        self.check_dialects()?;
         let count = |key: &str, formula: Option<&Formula>, most: u64| {
             let what = format!("`{key}` of the table `{}`", self.name);
             let count = |formula| numbers.count(&what, formula, 0..=most as i64).under(key);

@@ -216,7 +216,7 @@ pub(super) fn in_turn(
 }
 
 /// Dialects that differ in their comments and quotes.
-const DIALECTS: [&str; 3] = ["mysql", "postgres", "sqlite"];
+pub(super) const DIALECTS: [&str; 3] = ["mysql", "postgres", "sqlite"];
 
 /// Every text of a statement asks for the arguments that `args` gives.
 fn marks_fit(statement: &Statement) -> Result<(), Fault> {
@@ -244,6 +244,10 @@ fn check_marks(dialect: &str, text: &str, statement: &Statement) -> Result<(), F
         }
         other => Fault::invalid(other.to_string()),
     })?;
+    // PostgreSQL executes it all the same, and measures nothing.
+    if behind_comments(text).trim_matches([';', ' ', '\t', '\r', '\n']).is_empty() {
+        return Err(Fault::invalid("there is nothing to execute in it"));
+    }
     if statement.rows_per_statement.is_some() {
         return match (marks.rows, marks.arguments.as_slice()) {
             (1, []) => Ok(()),
@@ -395,11 +399,15 @@ fn changes_rows(sql: &str) -> bool {
     let upper = sql.to_ascii_uppercase();
     let words = upper.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-    words.windows(2).any(|pair| match pair {
-        ["INSERT" | "MERGE" | "REPLACE", "INTO"] | ["DELETE", "FROM"] => true,
+    // As in `DELETE t FROM t JOIN u`, which MySQL and MariaDB have.
+    let deletes = words.windows(3).any(|three| matches!(three, ["DELETE", _, "FROM"]));
+    let changes = words.windows(2).any(|pair| match pair {
+        ["INSERT" | "MERGE" | "REPLACE" | "IGNORE", "INTO"] => true,
+        ["INSERT", "OR"] | ["DELETE", "FROM"] => true,
         [before, "UPDATE"] => !["FOR", "KEY"].contains(before),
         _ => false,
-    })
+    });
+    deletes || changes
 }
 
 /// The class of a statement: that of its common text, which comes first, unless a server is to
@@ -469,5 +477,8 @@ mod tests {
         check("with a as (select 1 for update) update t set b = 1", Class::Write);
         check("WITH a AS (DELETE FROM t RETURNING b) SELECT b FROM a", Class::Write);
         check("WITH a AS (SELECT 1) INSERT INTO t SELECT 1", Class::Write);
+        check("WITH a AS (SELECT 1) INSERT OR IGNORE INTO t SELECT 1", Class::Write);
+        check("WITH a AS (SELECT 1) INSERT OR ABORT INTO t SELECT 1", Class::Write);
+        check("WITH a AS (SELECT 1) DELETE t FROM t JOIN a", Class::Write);
     }
 }

@@ -109,6 +109,19 @@ fn operations_and_roles_of_the_users_own_are_checked() {
 }
 
 #[test]
+fn a_statement_that_executes_nothing_is_refused() {
+    for nothing in ["-- SELECT 1", ";", "/* SELECT 1 */ ;"] {
+        let expected = "own.toml:5`: there is nothing to execute in it";
+        check_workload(nothing, &op(&format!("sql = \"{nothing}\"")), expected);
+    }
+    check_workload(
+        "nothing on a server",
+        &op("sql = \"SELECT 1\"\nsql_for.postgres = \"\""),
+        "own.toml:6`: there is nothing to execute in it",
+    );
+}
+
+#[test]
 fn transactions_and_turns_of_the_users_own_are_checked() {
     let transaction = |text: &str| op(&format!("transaction = {text}\nsql = \"SELECT 1\""));
     check_workload("true", &transaction("true"), "");
@@ -243,4 +256,39 @@ fn workloads_with_coded_transactions_are_checked() {
 fn an_index_by_its_number_is_refused() {
     let expected = "own.toml:6`: an index has a name, such as `\"primary\"`, and no number";
     check_workload("number", &op("sql = \"a\"\nindex = 5"), expected);
+}
+
+/// A schema of the user's own that is right.
+const SCHEMA: &str = "help = \"h\"\n[parameters]\nsize = 5\n[[table]]\nname = \"t\"\nrows = 1\n\
+                      [table.create]\nany = \"CREATE TABLE {table} (id INTEGER)\"\n\
+                      [table.column]\nid = \"row_number\"\n[table.index]\nrocksdb = []\n\
+                      [table.finish]\nmysql = []\n[table.warm]\nany = []\n";
+
+/// The message about it with `from` replaced.
+fn check_schema(from: &str, to: &str, expected: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("own.toml");
+    assert!(SCHEMA.contains(from), "{from}");
+    fs_err::write(&path, SCHEMA.replace(from, to)).unwrap();
+    let read = catalog().schema(path.to_str().unwrap());
+    let got = read.map_or_else(|error| error.to_string(), |_| String::new());
+    assert!(got.contains(expected) && got.is_empty() == expected.is_empty(), "{to}: {got}");
+}
+
+#[test]
+fn a_parameter_of_a_schema_is_none_that_every_phase_has() {
+    check_schema("size = 5", "lists = 5", "");
+    check_schema("size = 5", "rows = 5", "own.toml:3`: every phase has a parameter `rows`");
+}
+
+#[test]
+fn statements_of_a_schema_that_no_server_executes_are_refused() {
+    let near = "unknown dialect `postgress`; did you mean `postgres`?";
+    check_schema("mysql = []", "postgres = []", "");
+    check_schema("mysql = []", "postgress = []", &format!("own.toml:14`: {near}"));
+    check_schema("mysql = []", "mariadb = []", "unknown dialect `mariadb`; known: `mysql`,");
+    check_schema("any = []", "postgress = []", &format!("own.toml:16`: {near}"));
+    check_schema("rocksdb", "innodb", "");
+    check_schema("rocksdb", "RocksDB", "own.toml:12`: no server would use `RocksDB`: write `any`");
+    check_schema("rocksdb", "mariadb", "own.toml:12`: no server would use `mariadb`");
 }
