@@ -111,6 +111,15 @@ mod tests {
     }
 
     #[test]
+    fn switches_that_the_base_has_not_have_no_ratio() {
+        let slower = ("ops_per_second", 1000.0, 700.0);
+        let mut phase = phase(&[slower, ("host_context_switches_per_op", 0.0, 2.0)]);
+        phase.cells[1].ratio = None;
+        let said = &diagnose(&phase)[0].findings[0].sentence;
+        assert!(said.contains("more often, the base's never: "), "{said}");
+    }
+
+    #[test]
     fn each_rule_finds_its_cause_and_no_other() {
         let slower = ("ops_per_second", 1000.0, 700.0);
         let faster = ("ops_per_second", 1000.0, 1500.0);

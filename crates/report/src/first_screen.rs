@@ -76,7 +76,7 @@ fn reasons(comparison: &Comparison, details: &Details, names: &Names) -> Vec<Str
             return None;
         }
         told.push(kind);
-        let (ratio, what) = (number::ratio(found.ratio), words::long_title(found.metric));
+        let (ratio, what) = (number::change(found.ratio), words::long_title(found.metric));
         // Details have the labels.
         let subjects = [names.full(&found.base), names.full(&found.subject)];
         let areas = explained::instructions_added(details, phase, subjects);

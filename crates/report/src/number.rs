@@ -31,6 +31,14 @@ pub(crate) fn ratio(ratio: f64) -> String {
     }
 }
 
+/// A ratio of a change that is decided: two decimals may hide that there is one.
+pub(crate) fn change(ratio: f64) -> String {
+    match self::ratio(ratio) {
+        hidden if hidden == "1.00" => format!("{ratio:.3}"),
+        shown => shown,
+    }
+}
+
 /// A share as percent with three decimals, as published tables have it: nothing for none, and
 /// `nonzero` for less than can be shown.
 pub(crate) fn percent(share: f64) -> String {
@@ -98,6 +106,7 @@ mod tests {
         check(50_000.0, "50k");
         check(1_500_000.0, "1.5M");
         check(93_697.0, "93.7k");
+        assert_eq!([change(1.003), change(0.997), change(0.62)], ["1.003", "0.997", "0.62"]);
         assert_eq!(embedded(1_234.567_89, value), Some(1234.57));
         assert_eq!(embedded(f64::NAN, value), None);
         assert_eq!([0.0, 1e-9, 0.5, 1.0].map(percent), ["", "nonzero", "50.000", "100.000"]);

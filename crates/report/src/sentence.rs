@@ -127,7 +127,7 @@ impl Known<'_> {
             Verdict::Equivalent | Verdict::SmallChange if changed => {
                 let [ratio, low, high] =
                     [self.overall.ratio, self.overall.range.0, self.overall.range.1]
-                        .map(number::ratio);
+                        .map(number::change);
                 format!("{ratio}x {what} in the mean, but {low}x to {high}x in single tests")
             }
             _ => part(&self.overall, &what),
@@ -191,7 +191,7 @@ fn changed(cells: &[(&str, &Cell)], wanted: Standing) -> Option<String> {
     let mut found: Vec<_> = cells.iter().filter(|(_, cell)| is_wanted(cell)).collect();
     found.sort_by(|(_, a), (_, b)| size(b).total_cmp(&size(a)));
     let named = |(phase, cell): &&(&str, &Cell)| {
-        cell.ratio.map(|ratio| format!("`{phase}` {}x", number::ratio(ratio)))
+        cell.ratio.map(|ratio| format!("`{phase}` {}x", number::change(ratio)))
     };
     let names: Vec<String> = found.iter().take(NAMED).filter_map(named).collect();
     match found.len() {
@@ -210,7 +210,10 @@ const UNEVEN: &str = ", not tested as a whole: tests have different blocks";
 
 /// One metric.
 fn part(overall: &Overall, what: &str) -> String {
-    let ratio = number::ratio(overall.ratio);
+    let ratio = match overall.verdict.is_change() {
+        true => number::change(overall.ratio),
+        false => number::ratio(overall.ratio),
+    };
     let (low, high) = (number::ratio(overall.range.0), number::ratio(overall.range.1));
     let range = (low != high).then(|| format!("tests {low}x to {high}x"));
     match (overall.verdict, overall.p) {

@@ -81,10 +81,12 @@ fn by_switches(evidence: &Evidence<'_>) -> Option<Finding> {
     let found = super::finding(&RULE, found, |first| {
         let how = evidence.word("more", "less");
         let who = if first.metric.part == Part::Host { "the host" } else { "the server" };
+        let ratio = match first.ratio.is_finite() {
+            true => format!("{:.2}x the base's", first.ratio),
+            false => "the base's never".to_owned(),
+        };
         format!(
-            "Tasks of {who} switch {how} often, {:.2}x the base's: waiting for locks, storage \
-             or the client.",
-            first.ratio
+            "Tasks of {who} switch {how} often, {ratio}: waiting for locks, storage or the client."
         )
     });
     Some(Finding { vague: true, ..found? })

@@ -11,14 +11,14 @@ const RATIOS: [f64; 13] =
 const RATIO_WORDS: [(&str, &str); 13] = [
     ("1.02", "0.98"),
     ("1.05", "0.95"),
-    ("1.1", "0.9"),
+    ("1.1", "0.91"),
     ("1.25", "0.8"),
     ("1.5", "0.67"),
     ("2", "0.5"),
     ("3", "0.33"),
     ("5", "0.2"),
     ("10", "0.1"),
-    ("30", "0.03"),
+    ("30", "0.033"),
     ("100", "0.01"),
     ("1000", "0.001"),
     ("10000", "1e-4"),
@@ -259,11 +259,14 @@ mod tests {
     fn ratios_lie_around_the_middle() {
         let scale = RatioScale::over([0.55, 1.4].into_iter());
         assert_eq!(scale.place(1.0), 0.5);
+        for (ratio, (_, below)) in RATIOS.iter().zip(RATIO_WORDS) {
+            assert!((below.parse::<f64>().unwrap() * ratio - 1.0).abs() < 0.011, "{below}");
+        }
         assert!((scale.place(2.0) + scale.place(0.5) - 1.0).abs() < 1e-12);
-        let expected = ["0.5", "0.67", "0.8", "0.9", "1", "1.1", "1.25", "1.5", "2"];
+        let expected = ["0.5", "0.67", "0.8", "0.91", "1", "1.1", "1.25", "1.5", "2"];
         assert_eq!(words(&scale.marks()), expected);
         let narrow = RatioScale::over([1.01].into_iter());
-        assert_eq!(words(&narrow.marks()), ["0.9", "0.95", "0.98", "1", "1.02", "1.05", "1.1"]);
+        assert_eq!(words(&narrow.marks()), ["0.91", "0.95", "0.98", "1", "1.02", "1.05", "1.1"]);
         let wide = RatioScale::over([700.0, 0.0, f64::NAN].into_iter());
         assert!(wide.marks().len() <= 15, "{:?}", wide.marks());
         assert_eq!((wide.place(0.0), wide.place(1e9)), (0.0, 1.0));

@@ -105,7 +105,8 @@ fn described(names: &[String], points: &[(f64, f64)]) -> String {
     });
     let (first, last) = (points.first(), points.last());
     let ends = first.zip(last).map(|(first, last)| {
-        format!("from {} to {}: {}", name(first), name(last), crate::number::ratio(last.1))
+        let (from, to) = (crate::number::ratio(first.1), crate::number::ratio(last.1));
+        format!("from {} ({from}) to {} ({to})", name(first), name(last))
     });
     ends.into_iter().chain(step).collect::<Vec<_>>().join("; ")
 }

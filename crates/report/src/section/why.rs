@@ -227,7 +227,7 @@ fn one(inputs: &Inputs<'_>, phase: &PhaseResult, diagnosis: &Diagnosis, document
         phase.phase,
         diagnosis.subject,
         if diagnosis.metric.name == words::THROUGHPUT { "reaches" } else { "needs" },
-        number::ratio(diagnosis.ratio),
+        number::change(diagnosis.ratio),
         words::long_title(diagnosis.metric),
         diagnosis.base,
         certainty(diagnosis),
