@@ -11,12 +11,22 @@ pub(crate) const RATE: &str = "rate";
 /// Characters of the longest value of an option that is kept.
 const CHARS_MAX: usize = 40;
 
-/// The options of a line that executes sysbench; `-` and `_` are the same in their names.
+/// The options of a line that executes sysbench; `-` and `_` are the same in their names, and those
+/// of versions before 1.0 get the names of today.
 fn options(command: &str) -> impl Iterator<Item = (String, &str)> {
     let words = command.split_whitespace().filter_map(|word| word.strip_prefix("--"));
     words.filter_map(|word| {
         let (name, value) = word.split_once('=')?;
-        Some((name.replace('_', "-"), value))
+        let name = name.replace('_', "-");
+        let known = match name.as_str() {
+            "num-threads" => "threads",
+            "max-time" => "time",
+            "tx-rate" => RATE,
+            "oltp-tables-count" => "tables",
+            "oltp-dist-type" => "rand-type",
+            other => other.strip_prefix("oltp-").unwrap_or(other),
+        };
+        Some((known.to_owned(), value))
     })
 }
 
@@ -81,6 +91,10 @@ mod tests {
             cell.levels.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
         assert_eq!((levels.as_slice(), cell.clients), (expected.as_slice(), Some(40)));
         assert_eq!(found.warnings, []);
+        let command = "sysbench --test=oltp --num-threads=8 --oltp-table-size=5 --max-time=60 run";
+        let (cell, _) = filled(command, None, None);
+        let old = ["table-size", "time"].map(|key| cell.levels[key].as_str());
+        assert_eq!((cell.clients, old), (Some(8), ["5", "60"]));
         let (cell, _) = filled("sysbench --range-size=10 --db-ps-mode=disable", None, Some(100));
         assert_eq!((cell.levels["range-size"].as_str(), cell.levels.len()), ("10", 2));
     }

@@ -38,6 +38,7 @@ const SAMPLES: &[Row] = &[
         "x.b.c.pk1/sb.o.read-only.range10.pk1.dop4",
     ],
     ["sysbench", "sysbench-1.0.txt", "a/run.txt", "b/run.txt"],
+    ["sysbench", "sysbench-0.4.txt", "a/run.txt", "b/run.txt"],
     ["sysbench_intervals", "sysbench-intervals.json", "a/run.json", "b/run.json"],
     ["sysbench_intervals", "sysbench-intervals.csv", "a/run.csv", "b/run.csv"],
     [

@@ -1,4 +1,4 @@
-//! The report that sysbench prints, 1.0 and 1.1, with or without the lines that the published
+//! The report that sysbench prints, 0.4 to 1.1, with or without the lines that the published
 //! archives put before it.
 
 use super::{Importer, sysbench_intervals};
@@ -16,11 +16,16 @@ const RUN: &str = "Running the test with following options:";
 const CHECKPOINT: &str = "Checkpoint report:";
 
 const START: &str = "SQL statistics:";
+/// The same of versions before 1.0.
+const OLD_START: &str = "OLTP test statistics:";
 const END: &str = "execution time (avg/stddev):";
+
+/// What 0.4 prints of a test without transactions. It counts a commit for each all the same.
+const SKIPPED: &str = "Skipping BEGIN/COMMIT";
 
 pub(super) const IMPORTER: Importer = Importer {
     name: "sysbench",
-    help: "reports of sysbench 1.0 and 1.1 (also sb.o files): rates, counts, latencies",
+    help: "reports of sysbench 0.4 to 1.1 (also sb.o files): rates, counts, latencies",
     ends_anywhere: false,
     is_own_file: true,
     recognises,
@@ -28,20 +33,23 @@ pub(super) const IMPORTER: Importer = Importer {
 };
 
 fn recognises(head: &FileHead<'_>) -> bool {
-    let banner = |line: &Line<'_>| line.text.starts_with("sysbench 1.");
+    let banner =
+        |line: &Line<'_>| ["sysbench 0.", "sysbench 1."].iter().any(|b| line.text.starts_with(b));
     // What fills, warms or removes tables reports nothing, unless a run follows.
     let is_other = ["Creating table", "Dropping table", "Preloading table"]
         .iter()
         .any(|words| head.holds(words));
     let is_run = !is_other || head.holds(RUN);
-    (head.lines().take(64).any(|line| banner(&line)) && is_run) || head.holds(START)
+    (head.lines().take(64).any(|line| banner(&line)) && is_run)
+        || head.holds(START)
+        || head.holds(OLD_START)
 }
 
 fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
     let lines: Vec<Line<'_>> = file.lines().collect();
     let mut reports: Vec<(&[Line<'_>], &[Line<'_>])> = Vec::new();
     let mut rest = lines.as_slice();
-    while let Some(start) = rest.iter().position(|line| line.text.trim() == START) {
+    while let Some(start) = rest.iter().position(starts_report) {
         let (before, report) = rest.split_at(start);
         is_of_whole_run(before)?;
         let (report, behind) = report.split_at(length(report)?);
@@ -71,7 +79,9 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
         repeats.number(&mut cell);
         failures(before, found);
         host(before, &cell, found);
-        self::report(report, &cell, found)?;
+        let mut own = before.iter().rev().take_while(|line| line.text.trim() != RUN);
+        let skipped = own.find(|line| line.text.trim() == SKIPPED);
+        self::report(report, skipped, &cell, found)?;
     }
     runs(rest).for_each(|line| found.warn(line, NO_REPORT));
     Ok(())
@@ -80,10 +90,14 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
 /// Key of the script while reports are told apart; values never have it.
 const SCRIPT: &str = "script";
 
+fn starts_report(line: &Line<'_>) -> bool {
+    [START, OLD_START].contains(&line.text.trim())
+}
+
 /// How many lines a report has, up to that of [`END`]. Fails where it is cut: where lines end, or
 /// the next run or report begins, whose numbers are not its own.
 fn length(report: &[Line<'_>]) -> Result<usize, Fault> {
-    let begins = |line: &Line<'_>| [RUN, START].contains(&line.text.trim());
+    let begins = |line: &Line<'_>| line.text.trim() == RUN || starts_report(line);
     let next = report.iter().skip(1).position(begins).map_or(report.len(), |place| place + 1);
     let own = &report[..next];
     let end = own.iter().position(|line| line.text.trim_start().starts_with(END));
@@ -96,12 +110,14 @@ fn length(report: &[Line<'_>]) -> Result<usize, Fault> {
 /// Why nothing can be imported of lines without a report.
 fn no_report(lines: &[Line<'_>]) -> Fault {
     let ends = |line: &Line<'_>| line.text.trim_start().starts_with(END);
-    let reason = if lines.iter().any(|line| line.text.contains(START)) {
-        format!("`{START}` stands behind something else; remove it from all lines")
+    let starts = [START, OLD_START];
+    let start = starts.iter().find(|start| lines.iter().any(|line| line.text.contains(**start)));
+    let reason = if let Some(start) = start {
+        format!("`{start}` stands behind something else; remove it from all lines")
     } else if lines.iter().any(ends) {
         format!(
-            "the report has no `{START}`: it is of another test, such as cpu or fileio, or of a \
-             version before 1.0, and is not imported"
+            "the report has no `{START}`: it is of another test, such as cpu or fileio, and is not \
+             imported"
         )
     } else {
         format!("`{START}` is missing: the test failed or was cut short")
@@ -147,9 +163,23 @@ fn runs(lines: &[Line<'_>]) -> impl Iterator<Item = u32> {
     lines.iter().filter(|line| line.text.trim() == RUN).map(|line| line.number)
 }
 
-fn report(lines: &[Line<'_>], cell: &Cell, found: &mut Found) -> Result<(), Fault> {
-    let mut reader =
-        Report { cell, found, events: None, queries: false, rates: Vec::new(), seconds: None };
+/// Adds a report; `skipped` is the line that says that no transaction was begun or committed.
+fn report(
+    lines: &[Line<'_>],
+    skipped: Option<&Line<'_>>,
+    cell: &Cell,
+    found: &mut Found,
+) -> Result<(), Fault> {
+    let mut reader = Report {
+        cell,
+        found,
+        events: None,
+        queries: false,
+        has_others: skipped.is_none(),
+        requests: None,
+        rates: Vec::new(),
+        seconds: None,
+    };
     for line in lines {
         reader.line(line)?;
     }
@@ -179,7 +209,7 @@ fn script<'a>(before: &'a [Line<'_>]) -> Option<&'a str> {
         .text
         .split_whitespace()
         .find(|word| word.ends_with(".lua") && !word.contains(';') && !word.contains('?'));
-    let named = word.and_then(|word| word.rsplit('/').next()?.strip_suffix(".lua"));
+    let named = word.and_then(|word| word.rsplit(['/', '=']).next()?.strip_suffix(".lua"));
     named.or_else(|| command.text.split_whitespace().find(|word| word.starts_with("oltp_")))
 }
 
@@ -219,6 +249,10 @@ struct Report<'a> {
     found: &'a mut Found,
     events: Option<f64>,
     queries: bool,
+    /// Whether the statements that neither read nor write were executed.
+    has_others: bool,
+    /// Rate of those that read or write, where a report before 1.0 tells it.
+    requests: Option<f64>,
     /// The counts with their rates.
     rates: Vec<Rated>,
     /// How long the test took, as far as it is known.
@@ -251,6 +285,7 @@ impl Report<'_> {
         match title {
             "read" => self.number("read_statements", rest, at),
             "write" => self.number("write_statements", rest, at),
+            "other" | "total" if !self.has_others => {}
             "other" => self.number("other_statements", rest, at),
             "total" => self.number("statements", rest, at),
             "transactions" => {
@@ -267,7 +302,15 @@ impl Report<'_> {
                     self.number("ops_per_second", rate, at);
                 }
             }
-            "ignored errors" => {
+            "read/write requests" => {
+                let (count, rate) = self.rated(rest, at)?;
+                self.requests = number::parse(rate);
+                if !self.has_others {
+                    self.number("statements", count, at);
+                }
+            }
+            "other operations" => self.old_queries(rest, at)?,
+            "ignored errors" | "deadlocks" => {
                 let (count, _) = rated(rest, at)?;
                 if let (Some(errors), Some(events)) = (number::parse(count), self.events) {
                     self.found.computed(self.cell, "errors_per_op", errors / events, at);
@@ -282,10 +325,10 @@ impl Report<'_> {
             "avg" => self.milliseconds("latency_us_mean", rest, at),
             "max" => self.milliseconds("latency_us_max", rest, at),
             _ => {
-                if let Some(percentile) = title.strip_suffix("th percentile") {
+                if let Some(percentile) = percentile(title) {
                     match percentiles(percentile) {
                         // Without a histogram, `--percentile=0` or `--histogram=off`.
-                        _ if number::parse(rest) == Some(0.0) => {}
+                        _ if number::parse(rest.trim_end_matches(['m', 's'])) == Some(0.0) => {}
                         Some(metric) => self.milliseconds(metric, rest, at),
                         None => self.found.warn(
                             at,
@@ -293,6 +336,20 @@ impl Report<'_> {
                         ),
                     }
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// All statements of a report before 1.0, which tells the rates of two kinds.
+    fn old_queries(&mut self, text: &str, line: u32) -> Result<(), Fault> {
+        let (_, rate) = self.rated(text, line)?;
+        let others = number::parse(rate).filter(|_| self.has_others).unwrap_or(0.0);
+        if let Some(requests) = self.requests {
+            self.queries = true;
+            self.found.computed(self.cell, "queries_per_second", requests + others, line);
+            if !self.cell.is_scan() {
+                self.found.computed(self.cell, "ops_per_second", requests + others, line);
             }
         }
         Ok(())
@@ -326,8 +383,14 @@ impl Report<'_> {
         self.found.number(self.cell, metric, text, line);
     }
 
+    /// A latency, in milliseconds unless its unit is behind it: `ms`, or `s` of early 0.4.
     fn milliseconds(&mut self, metric: &'static str, text: &str, line: u32) {
-        self.found.scaled(self.cell, metric, (text, 1000.0), line);
+        let text = text.strip_suffix("ms").unwrap_or(text);
+        let number = match text.strip_suffix('s') {
+            Some(seconds) => (seconds, 1_000_000.0),
+            None => (text, 1000.0),
+        };
+        self.found.scaled(self.cell, metric, number, line);
     }
 }
 
@@ -356,6 +419,12 @@ fn rated(text: &str, line: u32) -> Result<(&str, &str), Fault> {
         }
         _ => Err(fault("is not a count with its rate")),
     }
+}
+
+/// `95th percentile`, or `approx.  95 percentile` of versions before 1.0: the number.
+fn percentile(title: &str) -> Option<&str> {
+    let old = || title.strip_prefix("approx.")?.strip_suffix("percentile").map(str::trim);
+    title.strip_suffix("th percentile").or_else(old)
 }
 
 fn percentiles(percentile: &str) -> Option<&'static str> {

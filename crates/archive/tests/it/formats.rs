@@ -195,6 +195,42 @@ fn a_size_that_no_process_tells_is_not_invented() {
 }
 
 #[test]
+fn reports_of_sysbench_before_1_0_are_read() {
+    check(
+        "sysbench-0.4.txt",
+        "sysbench",
+        &[
+            ("s1 sysbench-0.4 8 ops_per_second", 10_501.62, ""),
+            ("s1 sysbench-0.4 8 queries_per_second", 10_501.62, ""),
+            ("s1 sysbench-0.4 8 transactions_per_second", 499.88, "499.88"),
+            ("s1 sysbench-0.4 8 errors_per_op", 0.0005, ""),
+            ("s1 sysbench-0.4 8 statements", 210_085.0, "210085"),
+            ("s1 sysbench-0.4 8 latency_us_mean", 15_990.0, "15.99"),
+            ("s1 sysbench-0.4 8 latency_us_p95", 24_310.0, "24.31"),
+            ("s1 sysbench-0.4 8 seconds", 20.005, "20.0050"),
+        ],
+    );
+    let old = text_of("sysbench-0.4.txt");
+    let of = |text: &str| values(&found("a.txt", text.as_bytes()).unwrap().1);
+    let new = [
+        ("sysbench 0.4.12", "sysbench 0.5"),
+        ("deadlocks:", "ignored errors:"),
+        ("Test execution summary:", "General statistics:"),
+        ("per-request statistics:", "response time:"),
+    ];
+    let newer = new.iter().fold(old.clone(), |text, (old, new)| text.replace(old, new));
+    assert_eq!(of(&newer), of(&old));
+    // Early versions print seconds.
+    let mean = of(&old.replace("15.99ms", "0.0160s"))["s1 a 8 latency_us_mean"].0;
+    assert!((mean - 16_000.0).abs() < 1e-6, "{mean}");
+    // Commits that are counted and were not executed.
+    let single = of(&old.replace("Using \"BEGIN\"", "Skipping BEGIN/COMMIT\nUsing \"BEGIN\""));
+    assert_eq!(single["s1 a 8 ops_per_second"].0, 9501.62);
+    assert_eq!(single["s1 a 8 statements"].0, 190_080.0);
+    assert!(!single.contains_key("s1 a 8 other_statements"));
+}
+
+#[test]
 fn a_report_has_its_threads_whatever_is_before_it() {
     let eight = text_of("sysbench-1.0.txt");
     let sixteen = eight.replace("Number of threads: 8", "Number of threads: 16");
@@ -405,6 +441,9 @@ fn a_broken_file_tells_nothing_but_where_it_is_broken() {
     check(report, 22, Some(zero), 15, "in 0 s contradicts itself: at this rate it would be 0");
     let comma = transactions("(62,50 per sec.)");
     check(report, 15, Some(&comma), 15, "its rate (decimal comma? run sysbench with `LC_ALL=C`)");
+    check("sysbench-0.4.txt", 22, None, 21, "cut short");
+    let rate = "    read/write requests:    190080 (950.16 per sec.)";
+    check("sysbench-0.4.txt", 25, Some(rate), 25, "at this rate it would be 19008");
     check("sb.prepare.o.point-query.warm.range100.pk1", 3, None, 2, "cut short");
     check("sb.r.qps.read-only.range10.pk1", 1, Some("1\t2\tx"), 1, "the line is not numbers");
     check("sb.r.qps.read-only.range10.pk1", 1, Some("1000"), 1, "not numbers, a tab");
