@@ -142,9 +142,9 @@ impl HostArgs {
         }
         if let Some(folder) = &places.untrusted {
             talk::say(&format!(
-                "warning: another user could change files below `{}`; they were moved to `{}` and \
-                 are not used: builds are fetched again; remove that folder when nothing in it \
-                 is needed",
+                "warning: there were files below `{}` that another user could change, or symbolic \
+                 links; they were moved to `{}` and are not used: builds are fetched again; remove \
+                 that folder when nothing in it is needed",
                 places.root.display(),
                 folder.display()
             ));

@@ -15,7 +15,10 @@ use model::{
     subject::{Build, Config, Setting, Transport},
 };
 use runner::{Driver, Stop};
-use std::{path::Path, time::Duration};
+use std::{
+    path::Path,
+    time::{Duration, SystemTime},
+};
 
 pub(super) const VERB: Verb = Verb {
     name: "up",
@@ -74,7 +77,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     signals::connect(&stop).context("cannot listen for Ctrl-C")?;
     let _announcement = arguments.concurrency.announce((&name, false), &stop)?;
     let exe = std::env::current_exe().context("cannot find the path of this program")?;
-    let place = places.new_run(&format!("up-{}", std::process::id()))?;
+    let place = places.new_run(&folder_of(SystemTime::now(), std::process::id()))?;
     let keeper = match Keeper::start(&exe, &place) {
         Ok(keeper) => keeper,
         Err(error) => {
@@ -99,6 +102,13 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     ended?;
     removed?;
     Ok(Code::Done)
+}
+
+/// A name for the folder of a server that starts now. In containers, each process may have the
+/// number of one that was killed and has left its data.
+fn folder_of(now: SystemTime, pid: u32) -> String {
+    let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    format!("up-{pid}-{}", since.as_micros())
 }
 
 /// A server from its first moment to Ctrl-C.
@@ -181,6 +191,13 @@ fn client_line(target: &Target, passwords: Option<&Path>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_later_process_of_the_same_number_has_another_folder() {
+        let first = SystemTime::UNIX_EPOCH + Duration::from_micros(7);
+        assert_eq!(folder_of(first, 1), "up-1-7");
+        assert_ne!(folder_of(first + Duration::from_micros(1), 1), "up-1-7");
+    }
 
     #[test]
     fn a_port_replaces_a_socket_and_not_encryption() {

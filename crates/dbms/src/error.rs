@@ -245,8 +245,8 @@ pub enum Error {
     },
     /// A socket's path does not fit into an address.
     #[error(
-        "the socket path `{path}` is longer than 107 bytes; set `XDG_RUNTIME_DIR` to a shorter \
-         folder",
+        "the socket path `{path}` is longer than 107 bytes, the limit of the system; take a \
+         shorter name",
         path = path.display()
     )]
     SocketPath {

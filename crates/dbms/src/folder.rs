@@ -54,7 +54,11 @@ pub(crate) fn make(folder: &Path, mode: u32, group: Option<u32>) -> Result<()> {
         _ => {}
     }
     let failed = |error| file_error(folder, error);
-    let handle = openat(CWD, folder, READ | OFlags::DIRECTORY, Mode::empty()).map_err(failed)?;
+    let handle = openat(CWD, folder, READ | OFlags::DIRECTORY, Mode::empty());
+    let handle = handle.map_err(|error| match folder.is_symlink() {
+        true => linked(folder),
+        false => failed(error),
+    })?;
     let about = fstat(&handle).map_err(failed)?;
     if about.st_uid != geteuid().as_raw() {
         return Err(Error::ForeignFolder { path: folder.to_owned(), owner: about.st_uid });
@@ -66,6 +70,16 @@ pub(crate) fn make(folder: &Path, mode: u32, group: Option<u32>) -> Result<()> {
         fchmod(&handle, Mode::from_raw_mode(mode)).map_err(failed)?;
     }
     Ok(())
+}
+
+/// Why a folder of dbdyno's own is not used: the error of the system says that it is no folder.
+fn linked(folder: &Path) -> Error {
+    let text = format!(
+        "`{}` is a symbolic link, and dbdyno follows none to its own folders: remove it, and mount \
+         the other disk there or, unless you are root, name a folder on it by `XDG_CACHE_HOME`",
+        folder.display()
+    );
+    Error::File(std::io::Error::other(text))
 }
 
 /// Writes a file into a folder that the caller alone can write to, readable by the group.

@@ -153,15 +153,13 @@ impl Places {
         self.socket_base().join(format!("dbdyno-{}", short_hash(folder)))
     }
 
-    // Addresses of sockets end at 107 bytes, and caches may lie deep.
+    // Addresses of sockets end at 107 bytes, and caches may lie deep. `XDG_RUNTIME_DIR` is no place
+    // for them: it is removed when its user logs out, and under `nohup` a run goes on.
     fn socket_base(&self) -> PathBuf {
-        if self.user.is_some() && self.root.as_os_str().len() < 40 {
-            return self.root.join("s");
+        match self.user.is_some() && self.root.as_os_str().len() < 40 {
+            true => self.root.join("s"),
+            false => PathBuf::from("/tmp"),
         }
-        std::env::var_os("XDG_RUNTIME_DIR")
-            .map(PathBuf::from)
-            .filter(|path| self.user.is_none() && is_for_sockets(path))
-            .unwrap_or_else(|| PathBuf::from("/tmp"))
     }
 
     pub(crate) fn make(&self, folder: &Path, mode: u32) -> Result<()> {
@@ -172,11 +170,6 @@ impl Places {
         }
         folder::make(folder, mode, None)
     }
-}
-
-/// Whether sockets can lie in a folder: after `su` the variable names that of the user before.
-fn is_for_sockets(path: &Path) -> bool {
-    path.is_dir() && folder::is_ours(path) && path.as_os_str().len() < 40
 }
 
 /// Where builds and data lie of a user who is not root.
@@ -366,6 +359,7 @@ mod tests {
         let first = places.new_run(&deep).unwrap().sockets().to_owned();
         let run = places.new_run(&deep).unwrap();
         assert_eq!(run.sockets(), first);
+        assert!(first.starts_with("/tmp"), "`{}` goes when its user does", first.display());
         for folder in [run.data(), run.sockets(), &run.sockets_of("mysql-9.7.4").unwrap()] {
             assert_eq!(fs::metadata(folder).unwrap().mode() & 0o777, 0o700, "{}", folder.display());
         }
@@ -373,16 +367,6 @@ mod tests {
         assert!(socket.as_os_str().len() < 107, "{}", socket.display());
         assert_ne!(run.sockets_of("a").unwrap(), run.sockets_of("b").unwrap());
         fs::remove_dir_all(run.sockets()).unwrap();
-    }
-
-    #[test]
-    fn sockets_lie_in_no_folder_of_somebody_else() {
-        use std::os::unix::fs::PermissionsExt;
-        let folder = tempfile::tempdir_in("/tmp").unwrap();
-        assert!(is_for_sockets(folder.path()));
-        assert!(!is_for_sockets(&folder.path().join("no")));
-        fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
-        assert!(!is_for_sockets(folder.path()));
     }
 
     #[test]

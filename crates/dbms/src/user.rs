@@ -1,6 +1,6 @@
 //! The system user that runs the servers when root starts dbdyno.
 
-use crate::{Error, Result};
+use crate::{Error, Result, task};
 use fs_err as fs;
 use std::process::{Command, Stdio};
 
@@ -34,7 +34,7 @@ impl ServerUser {
 
     /// Its name, or its number where it has none.
     pub(crate) fn name(self) -> String {
-        let users = fs::read_to_string(USERS).unwrap_or_default();
+        let users = task::text(USERS);
         let number = self.uid.to_string();
         let is_own = |line: &&str| line.split(':').nth(2) == Some(&number);
         let name = users.lines().find(is_own).and_then(|line| line.split(':').next());
@@ -42,18 +42,23 @@ impl ServerUser {
     }
 
     fn named(name: &str) -> Result<Option<Self>> {
-        let users = fs::read_to_string(USERS)?;
+        Ok(Self::in_table(&fs::read(USERS)?, name))
+    }
+
+    /// The user of this name in the bytes of a table of users. Full names in it may be no UTF-8.
+    fn in_table(users: &[u8], name: &str) -> Option<Self> {
+        let users = String::from_utf8_lossy(users);
         let id = |text: Option<&&str>| text.and_then(|text| text.parse().ok());
         let mut lines = users.lines().map(|line| line.split(':').collect::<Vec<_>>());
         let line = lines.find(|fields| fields.first() == Some(&name));
-        Ok(line.and_then(|fields| Some(Self { uid: id(fields.get(2))?, gid: id(fields.get(3))? })))
+        line.and_then(|fields| Some(Self { uid: id(fields.get(2))?, gid: id(fields.get(3))? }))
     }
 }
 
 /// Creates a system user with a group of its own, no home and no shell. A user that was removed may
 /// have left its group.
 fn create(name: &str) -> Result<ServerUser> {
-    let groups = fs::read_to_string(GROUPS)?;
+    let groups = task::text(GROUPS);
     let has_group = groups.lines().any(|line| line.split(':').next() == Some(name));
     let group: &[&str] = if has_group { &["--gid", name] } else { &["--user-group"] };
     let mut command = Command::new("useradd");
@@ -76,6 +81,15 @@ fn create(name: &str) -> Result<ServerUser> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_user_is_found_beside_full_names_in_latin_1() {
+        let users =
+            b"root:x:0:0::/:/bin/sh\nm:x:7:8:M\xfcller:/:/bin/sh\ndbdyno:x:9:10::/:/bin/sh\n";
+        let user = ServerUser { uid: 9, gid: 10 };
+        assert_eq!(ServerUser::in_table(users, "dbdyno"), Some(user));
+        assert_eq!(ServerUser::in_table(users, "nobody"), None);
+    }
 
     #[test]
     fn an_unknown_server_user_is_named_and_root_is_refused() {

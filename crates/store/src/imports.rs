@@ -25,7 +25,7 @@ pub(crate) fn write(
     header: &ImportHeader,
     values: &[ImportedValue],
 ) -> Result<String> {
-    let (run, dir) = run_writer::create_fresh(&results.dir().join(layout::RUNS))?;
+    let (run, dir) = run_writer::create_run(&results.dir().join(layout::RUNS))?;
     let mut records = Vec::new();
     let written = fill(&dir, header, values, results, &mut records);
     if written.is_err() {

@@ -115,12 +115,18 @@ impl Batch {
         for (number, to) in self.places.iter().enumerate() {
             fs::rename(self.beside.join(number.to_string()), to)?;
         }
-        // Where it stays, because another process looks into it, the next one removes it.
-        let _ = fs::remove_dir_all(&self.beside);
         let mut folders: Vec<&Path> = self.places.iter().filter_map(|to| to.parent()).collect();
         folders.sort_unstable();
         folders.dedup();
         folders.into_iter().try_for_each(layout::sync_folder)
+    }
+}
+
+impl Drop for Batch {
+    /// Leaves no copies, also where one failed, as on a full disk.
+    fn drop(&mut self) {
+        // Where it stays, because another process looks into it, the next one removes it.
+        let _ = fs::remove_dir_all(&self.beside);
     }
 }
 

@@ -36,7 +36,7 @@ pub struct RunWriter {
 impl RunWriter {
     /// Creates the run's folder.
     pub(crate) fn start(results: &Results, plan: &Plan, environment: &Environment) -> Result<Self> {
-        let (id, dir) = create_fresh(&results.dir().join(layout::RUNS))?;
+        let (id, dir) = create_run(&results.dir().join(layout::RUNS))?;
         let lock = lock(&dir, &id)?;
         let info = RunInfo {
             format: RECORD_FORMAT,
@@ -190,11 +190,22 @@ impl RunWriter {
     }
 }
 
+/// Creates the folder of a run, which sorts behind all others: the latest one is compared.
+pub(crate) fn create_run(parent: &Path) -> Result<(String, PathBuf)> {
+    let others = layout::folders(parent)?;
+    let others: Vec<String> = others.iter().map(|dir| layout::stem(dir)).collect();
+    create_named(parent, || ids::fresh_after(others.iter().map(String::as_str)))
+}
+
 /// Creates a folder with a fresh identifier as its name.
 pub(crate) fn create_fresh(parent: &Path) -> Result<(String, PathBuf)> {
+    create_named(parent, ids::fresh)
+}
+
+fn create_named(parent: &Path, name: impl Fn() -> String) -> Result<(String, PathBuf)> {
     let mut attempt = 0;
     loop {
-        let id = ids::fresh();
+        let id = name();
         let dir = parent.join(&id);
         attempt += 1;
         match layout::create_private(&dir) {

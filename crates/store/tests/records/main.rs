@@ -116,6 +116,15 @@ fn start(dir: &Path, name: &str, hash: &str) -> (Results, RunWriter) {
 }
 
 #[test]
+fn a_run_is_the_latest_though_the_clock_was_set_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let (results, first) = start(dir.path(), "one", "h1");
+    fs::create_dir(results.dir().join("runs/20990101T000000.000Z-ffff")).unwrap();
+    let second = results.start_run(first.plan(), &Environment::default()).unwrap();
+    assert!(second.id().starts_with("20990101T000000.001Z-"), "{}", second.id());
+}
+
+#[test]
 fn what_is_written_is_read_back_exactly() {
     let dir = tempfile::tempdir().unwrap();
     let (results, run) = start(dir.path(), "one", "h1");

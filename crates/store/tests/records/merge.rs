@@ -44,6 +44,7 @@ fn what_is_new_elsewhere_is_taken_once_and_what_clashes_is_refused() {
     let own = fs::read_dir(here.dir().join("records")).unwrap().next().unwrap().unwrap().path();
     fs::write(own.join("complete"), "slices = 7\n").unwrap();
     assert!(matches!(here.take(&there), Err(Error::Malformed { .. })));
+    assert!(!here.dir().join("taking").exists(), "copies of what failed stay on the disk");
 }
 
 #[test]
