@@ -4,6 +4,7 @@ use crate::{
     comparison::Cell,
     interval::{CONFIDENCE, Sample},
     looks::{Sides, nominal},
+    noise::FEWEST_FREEDOM,
     prior::Prior,
     verdict::{ERROR_RATE, FEWEST_BLOCKS, MOST_BLOCKS, Verdict, error_rate},
 };
@@ -97,6 +98,9 @@ pub fn detectable(cell: &Cell) -> Option<f64> {
 /// spread as `prior` says, as the clearest of `tests`. None for a metric without a margin, and for
 /// too few blocks.
 pub fn provable(metric: &Metric, prior: Prior, blocks: u32, tests: usize) -> Option<f64> {
+    // Tests take nothing from such a prior.
+    let freedom = if prior.freedom > FEWEST_FREEDOM { prior.freedom } else { 0.0 };
+    let prior = Prior { freedom, ..prior };
     let sample = Sample::expected(prior, blocks).filter(|_| blocks >= FEWEST_BLOCKS)?;
     let claim = Claim::new(metric, Margins::default().of(metric)?, sample)?;
     let share = Share { error: error_rate(metric), tests, looks: Arc::default() };

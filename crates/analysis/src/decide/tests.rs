@@ -5,7 +5,8 @@
 use super::*;
 use crate::{
     METRICS,
-    claim::{blocks_to_decide, detectable},
+    claim::{blocks_to_decide, detectable, provable},
+    prior::Prior,
     testing,
     verdict::{ERROR_RATE, FEWEST_BLOCKS, MOST_BLOCKS},
 };
@@ -239,6 +240,14 @@ fn a_detectable_change_is_found_nine_times_in_ten() {
     }
     let decided = judged("ops_per_second", &spread(8, 0.0, 0.01));
     assert_eq!((decided.verdict, detectable(&decided)), (Verdict::Equivalent, None));
+}
+
+#[test]
+fn a_prior_that_tests_do_not_use_proves_nothing() {
+    let metric = crate::metric("ops_per_second").unwrap();
+    let least = |freedom| provable(metric, Prior { deviation: 0.02, freedom }, 4, 8).unwrap();
+    assert_eq!(least(2.0), least(0.0));
+    assert!(least(2.1) < least(2.0));
 }
 
 #[test]
