@@ -5,7 +5,7 @@
 use super::*;
 use crate::{
     METRICS,
-    claim::{blocks_to_decide, detectable, provable},
+    claim::{blocks_to_decide, detectable, most_blocks, provable},
     prior::Prior,
     testing,
     verdict::{ERROR_RATE, FEWEST_BLOCKS, MOST_BLOCKS},
@@ -267,11 +267,14 @@ fn a_block_that_is_left_out_is_none_to_come() {
         let open = Cell { by_block, ..cell("ops_per_second", spread(11, 0.0, 0.08)) };
         let mut phases = [phase(vec![open])];
         decide(&mut phases, &LOOKS);
-        blocks_to_decide(&phases[0].cells[0])
+        let cell = &phases[0].cells[0];
+        (blocks_to_decide(cell), most_blocks(cell))
     };
     // One more block of the run would not do; where all are measured, those of a new one would.
-    assert_eq!(needed(11), None);
-    assert!(needed(12).is_some_and(|blocks| blocks > 12));
+    assert_eq!(needed(11), (None, 12));
+    let (blocks, most) = needed(12);
+    assert!(blocks.is_some_and(|blocks| blocks > 12));
+    assert_eq!(most, MOST_BLOCKS);
 }
 
 /// Share of runs with looks, of so many phases, in which any phase that has left the schedule or is
