@@ -187,7 +187,10 @@ impl Judged<'_> {
             Some(blocks) => {
                 format!("{shown}; about {} should decide", counted(blocks, "block"))
             }
-            None => format!("{shown}; even {} blocks may not decide", analysis::MOST_BLOCKS),
+            None => {
+                let most = analysis::most_blocks(self.cell);
+                format!("{shown}; even {most} blocks may not decide")
+            }
         }
     }
 }

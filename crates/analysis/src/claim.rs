@@ -4,6 +4,7 @@ use crate::{
     comparison::Cell,
     interval::{CONFIDENCE, Sample},
     looks::{Sides, nominal},
+    noise::FEWEST_FREEDOM,
     prior::Prior,
     verdict::{ERROR_RATE, FEWEST_BLOCKS, MOST_BLOCKS, Verdict, error_rate},
 };
@@ -71,19 +72,29 @@ impl Test {
 /// Blocks that would decide an undecided cell nine times in ten, if further ones repeated its mean
 /// and its spread, and it were the clearest of its family, whose share of the error rate is the
 /// least. It is a guess, from few blocks a rough one. Before the last look these are blocks of this
-/// run, later those of a new one of their number. None for other cells, and where [`MOST_BLOCKS`]
+/// run, later those of a new one of their number. None for other cells, and where [`most_blocks`]
 /// would not do.
 pub fn blocks_to_decide(cell: &Cell) -> Option<u32> {
     let (claim, test) = open(cell)?;
-    // A block that the test left out was measured all the same.
-    let measured = cell.by_block.len().max(cell.blocks as usize);
-    let last = test.share.looks.last().copied().filter(|last| measured < *last as usize);
-    let looks = if last.is_some() { Arc::clone(&test.share.looks) } else { Arc::default() };
-    let most = last.unwrap_or(MOST_BLOCKS);
+    let is_of_run = last_to_come(cell, test).is_some();
+    let looks = if is_of_run { Arc::clone(&test.share.looks) } else { Arc::default() };
     let test = Test { share: Share { looks, ..test.share.clone() }, ..test.clone() };
     let decides =
         |blocks: &u32| claim.with(*blocks).is_some_and(|claim| claim.decides(&test, *blocks));
-    (FEWEST_BLOCKS.max(cell.blocks + 1)..=most).find(decides)
+    (FEWEST_BLOCKS.max(cell.blocks + 1)..=most_blocks(cell)).find(decides)
+}
+
+/// The most blocks that [`blocks_to_decide`] asks for: those of the run's last look where it is to
+/// come, else [`MOST_BLOCKS`].
+pub fn most_blocks(cell: &Cell) -> u32 {
+    cell.test.as_ref().and_then(|test| last_to_come(cell, test)).unwrap_or(MOST_BLOCKS)
+}
+
+/// The last look at a run, where it has not so many blocks yet.
+fn last_to_come(cell: &Cell, test: &Test) -> Option<u32> {
+    // A block that the test left out was measured all the same.
+    let measured = cell.by_block.len().max(cell.blocks as usize);
+    test.share.looks.last().copied().filter(|last| measured < *last as usize)
 }
 
 /// The least change, as a ratio above 1, that the blocks of an undecided cell would have shown nine
@@ -97,6 +108,9 @@ pub fn detectable(cell: &Cell) -> Option<f64> {
 /// spread as `prior` says, as the clearest of `tests`. None for a metric without a margin, and for
 /// too few blocks.
 pub fn provable(metric: &Metric, prior: Prior, blocks: u32, tests: usize) -> Option<f64> {
+    // Tests take nothing from such a prior.
+    let freedom = if prior.freedom > FEWEST_FREEDOM { prior.freedom } else { 0.0 };
+    let prior = Prior { freedom, ..prior };
     let sample = Sample::expected(prior, blocks).filter(|_| blocks >= FEWEST_BLOCKS)?;
     let claim = Claim::new(metric, Margins::default().of(metric)?, sample)?;
     let share = Share { error: error_rate(metric), tests, looks: Arc::default() };

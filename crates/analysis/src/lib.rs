@@ -80,7 +80,7 @@ mod written;
 pub use accounting::{Accounting, account};
 pub use between_runs::widen_between_runs;
 pub use builds::{build_differences, same_binaries};
-pub use claim::{Share, Test, blocks_to_decide, detectable, provable};
+pub use claim::{Share, Test, blocks_to_decide, detectable, most_blocks, provable};
 pub use client_rates::client_rates;
 pub use compare::{compare, conclude};
 pub use comparison::{APART, Cell, Comparison, PhaseResult};

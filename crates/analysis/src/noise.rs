@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// A prior of no more degrees of freedom tells nothing: phases differ so much that s²/s0² has no
 /// mean, and kappa is one.
-const FEWEST_FREEDOM: f64 = 2.0;
+pub(crate) const FEWEST_FREEDOM: f64 = 2.0;
 
 /// The noise of a class of hosts, and which product each subject of a comparison is.
 #[derive(Debug, Clone, PartialEq)]

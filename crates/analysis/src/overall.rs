@@ -3,6 +3,7 @@
 use crate::{
     claim::judge,
     comparison::{Cell, Comparison, PhaseResult},
+    drift,
     interval::{Sample, interval_of},
     mean::{geometric_mean, mean_of_tests},
     prior::Spread,
@@ -83,13 +84,19 @@ pub fn mean_interval<'a>(
 }
 
 /// The mean of some cells, by that of each block. What runs of one build differ by may be in all of
-/// the cells alike, so it does not average out over them.
+/// the cells alike, so it does not average out over them; nor does the drift of a host, which the
+/// cells together may show where their mean alone does not.
 fn sample(means: &[f64], cells: &[Counted<'_>]) -> Option<Sample> {
+    let logs: Vec<f64> = means.iter().map(|mean| mean.ln()).collect();
+    let of_cells = cells.iter().map(|one| one.cell.together).max().unwrap_or(1);
+    // One unit alone would have no interval.
+    let together = of_cells.min((means.len() / 2).max(1)).max(drift::together(&[logs]));
     let known: Vec<Spread> = cells.iter().filter_map(|one| one.cell.between).collect();
     let freedom = known.iter().map(|one| one.freedom).reduce(f64::min);
     let deviations: f64 = known.iter().map(|one| one.variance.sqrt()).sum();
     let variance = (deviations / known.len() as f64).powi(2);
-    Sample::of(means)?.with_unseen(freedom.map(|freedom| Spread { variance, freedom }))
+    let unseen = freedom.map(|freedom| Spread { variance, freedom });
+    Sample::informed(means, together, None)?.with_unseen(unseen)
 }
 
 /// A cell whose ratio has a logarithm.
@@ -182,6 +189,24 @@ mod tests {
         let all = of_blocks(&[Some(1.0); 3], &own);
         let found = means(&[one, all], &[4]).unwrap();
         assert!((found[0] - 1.0).abs() < 1e-12 && (found[1] - 9.0).abs() < 1e-12, "{found:?}");
+    }
+
+    #[test]
+    fn a_mean_over_tests_that_drift_drifts_with_them() {
+        let ratios = [0.80, 0.79, 0.78, 0.77, 0.76, 0.75];
+        let of = |together: usize| {
+            let by_block = ratios.map(Some);
+            let mut phases = [1, 2, 3, 4].map(|_| of_blocks(&[Some(1.0); 6], &by_block));
+            phases.iter_mut().for_each(|phase| phase.cells[1].together = together);
+            let found = testing::comparison(phases.to_vec()).overall("new", "ops_per_second");
+            found.map(|found| (found.blocks, found.verdict))
+        };
+        assert_eq!(of(1), Some((6, Verdict::Regression)));
+        assert_eq!(of(2), Some((6, Verdict::Inconclusive)), "three pairs decide nothing");
+        // Four blocks that all have are two pairs, where the tests have more and count in fours.
+        let mut phase = of_blocks(&[Some(1.0); 4], &[0.8, 0.79, 0.78, 0.77].map(Some));
+        phase.cells[1].together = 4;
+        assert!(mean_interval([&phase], "new", "ops_per_second", &[]).is_some());
     }
 
     #[test]

@@ -222,7 +222,8 @@ fn blocks_to_decide(comparison: &Comparison) -> Option<String> {
         return Some(repetitions_to_decide(&rates, least));
     }
     let Some((least_blocks, blocks)) = least else {
-        let most = analysis::MOST_BLOCKS;
+        let most = unsure.iter().map(|cell| analysis::most_blocks(cell)).max();
+        let most = most.unwrap_or(analysis::MOST_BLOCKS);
         let them = if needs.len() == 1 { "it" } else { "them" };
         let seen = unsure.into_iter().filter_map(analysis::detectable).reduce(f64::max);
         let seen = seen.map(|least| {

@@ -83,10 +83,11 @@ impl Pace {
     }
 
     /// Whether a budget has time for another block, which may take as long as the longest of the
-    /// latest.
+    /// latest; any time where none was measured yet.
     pub(crate) fn has_time(&self, budget: Duration) -> bool {
-        let longest = self.blocks.iter().rev().take(LATEST).max();
-        longest.is_none_or(|longest| *longest <= self.left(budget))
+        let longest = self.blocks.iter().rev().take(LATEST).max().copied();
+        let left = self.left(budget);
+        !left.is_zero() && longest.unwrap_or_default() <= left
     }
 
     /// How many more blocks a budget permits if all are as short as the shortest one was.
@@ -97,5 +98,18 @@ impl Pace {
 
     fn left(&self, budget: Duration) -> Duration {
         budget.saturating_sub(self.start.elapsed())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_that_loading_has_spent_has_no_time_for_a_first_block() {
+        assert!(!Pace::begin().has_time(Duration::ZERO));
+        assert!(Pace::begin().has_time(Duration::from_secs(3600)));
+        let blocks = vec![Duration::from_secs(7200)];
+        assert!(!Pace { blocks, ..Pace::begin() }.has_time(Duration::from_secs(3600)));
     }
 }

@@ -5,7 +5,8 @@
 use super::*;
 use crate::{
     METRICS,
-    claim::{blocks_to_decide, detectable},
+    claim::{blocks_to_decide, detectable, most_blocks, provable},
+    prior::Prior,
     testing,
     verdict::{ERROR_RATE, FEWEST_BLOCKS, MOST_BLOCKS},
 };
@@ -242,6 +243,14 @@ fn a_detectable_change_is_found_nine_times_in_ten() {
 }
 
 #[test]
+fn a_prior_that_tests_do_not_use_proves_nothing() {
+    let metric = crate::metric("ops_per_second").unwrap();
+    let least = |freedom| provable(metric, Prior { deviation: 0.02, freedom }, 4, 8).unwrap();
+    assert_eq!(least(2.0), least(0.0));
+    assert!(least(2.1) < least(2.0));
+}
+
+#[test]
 fn nobody_is_asked_for_blocks_that_would_not_do() {
     // At the margin itself no number of blocks decides.
     assert_eq!(needed("ops_per_second", &spread(4, -(1.05_f64.ln()), 0.1)), None);
@@ -258,11 +267,14 @@ fn a_block_that_is_left_out_is_none_to_come() {
         let open = Cell { by_block, ..cell("ops_per_second", spread(11, 0.0, 0.08)) };
         let mut phases = [phase(vec![open])];
         decide(&mut phases, &LOOKS);
-        blocks_to_decide(&phases[0].cells[0])
+        let cell = &phases[0].cells[0];
+        (blocks_to_decide(cell), most_blocks(cell))
     };
     // One more block of the run would not do; where all are measured, those of a new one would.
-    assert_eq!(needed(11), None);
-    assert!(needed(12).is_some_and(|blocks| blocks > 12));
+    assert_eq!(needed(11), (None, 12));
+    let (blocks, most) = needed(12);
+    assert!(blocks.is_some_and(|blocks| blocks > 12));
+    assert_eq!(most, MOST_BLOCKS);
 }
 
 /// Share of runs with looks, of so many phases, in which any phase that has left the schedule or is
