@@ -12,6 +12,7 @@ mod hostile;
 mod insert;
 mod lab;
 mod options;
+mod pgbench;
 mod published;
 mod repeated;
 mod reproduced;

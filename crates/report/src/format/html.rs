@@ -201,8 +201,8 @@ fn foot() -> Markup {
             p {
                 "A ratio is a value divided by the base's. Operations per second above 1 and "
                 "costs below 1 are blue, the opposite is orange; ratios within 2 % of 1, and those "
-                "marked ? or !, are not colored. In the published colors, gains from 1.06 on are blue, and up to "
-                "0.94 yellow. "
+                "marked ? or !, are not colored. In the published colors, gains from 1.06 on are "
+                "blue, and up to 0.94 yellow. "
                 "▼ regression, ▲ improvement, ▾ worse and ▴ better by an open size, "
                 "≈ small change, = equivalent, "
                 "△ more instructions per operation, ? inconclusive, ! not judged, because the host "

@@ -12,8 +12,8 @@ pub(super) const SECTION: Section = Section { name: "data", write };
 fn write(inputs: &Inputs<'_>, document: &mut Document) {
     document.section("data", "Data");
     document.paragraph(
-        "The files below hold all values of this page: every metric of every test and variant, with six \
-         digits. The records of the run have all digits.",
+        "The files below hold all values of this page: every metric of every test and variant, \
+         with six digits. The records of the run have all digits.",
     );
     let comparison = inputs.comparison;
     document.items.push(Item::Data {
