@@ -4,6 +4,7 @@ use crate::{
     formats::{check, found, values},
     lab::text_of,
 };
+use std::collections::BTreeSet;
 
 #[test]
 fn output_of_pgbench_is_read() {
