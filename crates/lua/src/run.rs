@@ -161,7 +161,7 @@ fn run_events(shared: &Arc<Shared>, state: &State, opt: &Opt) -> Result<(), Erro
     let waited = wait(shared, &mut || match in_time(shared, began) {
         Ok(()) => reporter.look(),
         Err(late) => {
-            // As in sysbench, what was done until then is told.
+            // As in sysbench, the report covers what was done until then.
             if let Some(start) = shared.started() {
                 reporter.last(start.elapsed().as_secs_f64())?;
             }

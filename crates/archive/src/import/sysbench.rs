@@ -79,9 +79,7 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
         repeats.number(&mut cell);
         failures(before, found);
         host(before, &cell, found);
-        let mut own = before.iter().rev().take_while(|line| line.text.trim() != RUN);
-        let skipped = own.find(|line| line.text.trim() == SKIPPED);
-        self::report(report, skipped, &cell, found)?;
+        self::report(before, report, &cell, found)?;
     }
     runs(rest).for_each(|line| found.warn(line, NO_REPORT));
     Ok(())
@@ -163,19 +161,20 @@ fn runs(lines: &[Line<'_>]) -> impl Iterator<Item = u32> {
     lines.iter().filter(|line| line.text.trim() == RUN).map(|line| line.number)
 }
 
-/// Adds a report; `skipped` is the line that says that no transaction was begun or committed.
+/// Adds a report behind the lines of its run.
 fn report(
+    before: &[Line<'_>],
     lines: &[Line<'_>],
-    skipped: Option<&Line<'_>>,
     cell: &Cell,
     found: &mut Found,
 ) -> Result<(), Fault> {
+    let mut own = before.iter().rev().take_while(|line| line.text.trim() != RUN);
     let mut reader = Report {
         cell,
         found,
         events: None,
         queries: false,
-        has_others: skipped.is_none(),
+        has_others: !own.any(|line| line.text.trim() == SKIPPED),
         requests: None,
         rates: Vec::new(),
         seconds: None,
