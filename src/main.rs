@@ -1,4 +1,4 @@
-//! dbdyno: puts database engines on the dyno. See ARCHITECTURE.md for the map of the house.
+//! dbdyno measures database servers and compares them. ARCHITECTURE.md describes its crates.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The waist of the hourglass: records on disk, and the index that finds them.
+//! Records on disk, and the index that finds them.
 //!
 //! A results folder holds runs (`runs/<id>`: the plan and its state) and records (`records/<id>`:
 //! one folder per trial, append-only, finished by a last marker file). `index.sqlite` beside them
