@@ -3,10 +3,7 @@
 
 use crate::{Error, Result, cgroup, task};
 use fs_err as fs;
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 /// Names of the files of one version.
 #[derive(Debug)]
@@ -61,11 +58,9 @@ fn limit(group: &Path, bytes: u64) -> Result<()> {
     let names = Names::of(group);
     fs::write(group.join(names.limit), bytes.to_string())?;
     let swap = if names.limit == V2.limit { 0 } else { bytes };
-    match fs::write(group.join(names.swap), swap.to_string()) {
-        // A kernel that does not count what is swapped out.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        done => Ok(done?),
-    }
+    let file = group.join(names.swap);
+    // A kernel that does not count what is swapped out has no such file, and forbids to make it.
+    if file.exists() { Ok(fs::write(file, swap.to_string())?) } else { Ok(()) }
 }
 
 /// Folders in which groups of version 1 that limit memory can be made: below the group of this
@@ -141,6 +136,17 @@ mod tests {
         write(V2.limit, "max\n");
         write(V2.events, "low 0\noom 4\noom_kill 3\noom_group_kill 0\n");
         assert_eq!(kills(folder.path()), 3);
+    }
+
+    #[test]
+    fn what_is_swapped_out_is_limited_where_the_kernel_counts_it() {
+        let group = tempfile::tempdir().unwrap();
+        let [limit_file, swap] = [V1.limit, V1.swap].map(|name| group.path().join(name));
+        limit(group.path(), 4096).unwrap();
+        assert!(limit_file.exists() && !swap.exists());
+        fs::write(&swap, "").unwrap();
+        limit(group.path(), 8192).unwrap();
+        assert_eq!(fs::read_to_string(swap).unwrap(), "8192");
     }
 
     #[test]
