@@ -84,9 +84,14 @@ fn own_of_version_1(mounts: &str, groups: &str) -> Option<PathBuf> {
         let mut parts = line.splitn(3, ':').skip(1);
         has_memory(parts.next()?).then(|| parts.next()).flatten()
     })?;
-    let inside = tree.join(own.trim_start_matches('/'));
-    // In a container the path may be one of the host's.
-    Some(if inside.is_dir() { inside } else { tree })
+    // In a container the path may begin with one of the host's, of which nothing is seen there.
+    let mut parts = Path::new(own.trim_start_matches('/')).components();
+    loop {
+        let inside = tree.join(parts.as_path());
+        if inside.is_dir() || parts.next().is_none() {
+            return Some(inside);
+        }
+    }
 }
 
 /// The limit of a process, bytes; none where it has none.
@@ -124,6 +129,18 @@ mod tests {
         check("rw,cpu,memory", "4:cpu,memory:/\n", Some("/no/such/tree/"));
         check("rw,cpuset", "4:cpuset:/\n", None);
         check("rw,memory", "0::/\n", None);
+    }
+
+    #[test]
+    fn a_group_is_found_in_a_container_that_sees_its_own_as_the_tree() {
+        let tree = tempfile::tempdir().unwrap();
+        let mounts = format!("cgroup {} cgroup rw,memory 0 0\n", tree.path().display());
+        let found = |group: &str| own_of_version_1(&mounts, &format!("4:memory:{group}\n"));
+        let group = tree.path().join("dbdyno-7/1");
+        fs::create_dir_all(&group).unwrap();
+        assert_eq!(found("/docker/4711"), Some(tree.path().to_owned()));
+        assert_eq!(found("/docker/4711/dbdyno-7/1"), Some(group.clone()));
+        assert_eq!(found("/dbdyno-7/1"), Some(group));
     }
 
     #[test]
