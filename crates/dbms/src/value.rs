@@ -50,10 +50,18 @@ pub(crate) fn number_of_word(setting: &str, word: &str) -> Option<String> {
 /// Caches whose size servers round: InnoDB to its chunks and instances, RocksDB to KiB.
 const ROUNDED: &[&str] = &["innodb_buffer_pool_size", "rocksdb_block_cache_size"];
 
+const MIB: f64 = 1_048_576.0;
+
+/// Whether two servers have one cache, as each of them rounds it: to a MiB, or to a few thousandths
+/// where its chunks follow its size.
+pub(crate) fn is_same_cache(setting: &str, one: &str, other: &str) -> bool {
+    let is_near = |(one, other): (f64, f64)| (one - other).abs() <= MIB.max(0.01 * one.max(other));
+    ROUNDED.contains(&setting) && number(one).zip(number(other)).is_some_and(is_near)
+}
+
 /// Whether a cache has what its server makes of a size that follows the data. Whole MiB are what
 /// somebody has written: a message says that the server has others.
 pub(crate) fn is_rounded(setting: &str, asked: &str, reported: &str) -> bool {
-    const MIB: f64 = 1_048_576.0;
     let numbers = number(unquoted(asked)).zip(number(reported.trim()));
     let is_near = |(asked, reported): (f64, f64)| {
         asked % MIB > 0.0 && (asked - MIB..2.0 * asked).contains(&reported)
