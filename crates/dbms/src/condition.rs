@@ -1,7 +1,10 @@
 //! Conditions that servers should have alike where they are compared, unless what they cost is the
 //! question: their differences have been published as those of versions.
 
-use crate::{value::same_value, version::setting_value};
+use crate::{
+    value::{is_same_cache, same_value},
+    version::setting_value,
+};
 use model::{Levels, subject::Subject};
 
 /// Settings that together are one condition.
@@ -226,12 +229,9 @@ impl Condition {
         });
         self.settings.iter().filter(|_| matters).find_map(|group| {
             let ((setting, first), (_, second)) = (value(one, group)?, value(other, group)?);
+            let is_same = same_value(&first, &second) || is_same_cache(&setting, &first, &second);
             let values = [first, second];
-            (!same_value(&values[0], &values[1])).then_some(Unasked {
-                condition: self,
-                setting,
-                values,
-            })
+            (!is_same).then_some(Unasked { condition: self, setting, values })
         })
     }
 }
@@ -291,6 +291,12 @@ mod tests {
         // One character set that two versions call by two names.
         let names = ["utf8", "utf8mb3"].map(|name| [("character_set_server", name)]);
         assert!(found((&plain, &names[0]), (&plain, &names[1])).is_empty());
+        // A cache that follows the data, as MySQL 5.6 and 9 round it; and another one.
+        let pool = |size: &'static str| [("innodb_buffer_pool_size", size)];
+        let [old, new, other] = ["6656360448", "6694109184", "7516192768"].map(pool);
+        assert!(found((&plain, &old), (&plain, &new)).is_empty());
+        let memory = "memory: innodb_buffer_pool_size";
+        assert_eq!(found((&plain, &old), (&plain, &other)), [memory]);
         // What a configuration asks for is the question.
         let asks = subject("mysql", &[("skip-log-bin", "1")], &["SET NAMES latin1"]);
         assert_eq!(found((&plain, on), (&asks, off)), [isolation]);

@@ -181,6 +181,15 @@ fn start_once(
     let said = log_text(&log)?;
     async_io::refused(product.name(), &said, Path::new(PROC)).map_or(Ok(()), Err)?;
     let ignored = product.ignored(&setup, &said);
+    let mut needed = launch.config.settings.iter().filter(|setting| !setting.optional);
+    if let Some(setting) = needed.find(|setting| ignored.contains(&setting.name)) {
+        return Err(Error::UnknownSetting {
+            build: format!("{} {}", product.name(), launch.installed.version),
+            reason: "it would ignore a setting".to_owned(),
+            config: launch.config.name.clone(),
+            name: setting.name.clone(),
+        });
+    }
     server.rendered.ignored.extend(ignored);
     Ok(server)
 }

@@ -3,10 +3,7 @@
 
 use crate::{Error, Result, cgroup, task};
 use fs_err as fs;
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 /// Names of the files of one version.
 #[derive(Debug)]
@@ -61,11 +58,9 @@ fn limit(group: &Path, bytes: u64) -> Result<()> {
     let names = Names::of(group);
     fs::write(group.join(names.limit), bytes.to_string())?;
     let swap = if names.limit == V2.limit { 0 } else { bytes };
-    match fs::write(group.join(names.swap), swap.to_string()) {
-        // A kernel that does not count what is swapped out.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        done => Ok(done?),
-    }
+    let file = group.join(names.swap);
+    // A kernel that does not count what is swapped out has no such file, and forbids to make it.
+    if file.exists() { Ok(fs::write(file, swap.to_string())?) } else { Ok(()) }
 }
 
 /// Folders in which groups of version 1 that limit memory can be made: below the group of this
@@ -89,9 +84,14 @@ fn own_of_version_1(mounts: &str, groups: &str) -> Option<PathBuf> {
         let mut parts = line.splitn(3, ':').skip(1);
         has_memory(parts.next()?).then(|| parts.next()).flatten()
     })?;
-    let inside = tree.join(own.trim_start_matches('/'));
-    // In a container the path may be one of the host's.
-    Some(if inside.is_dir() { inside } else { tree })
+    // In a container the path may begin with one of the host's, of which nothing is seen there.
+    let mut parts = Path::new(own.trim_start_matches('/')).components();
+    loop {
+        let inside = tree.join(parts.as_path());
+        if inside.is_dir() || parts.next().is_none() {
+            return Some(inside);
+        }
+    }
 }
 
 /// The limit of a process, bytes; none where it has none.
@@ -132,6 +132,18 @@ mod tests {
     }
 
     #[test]
+    fn a_group_is_found_in_a_container_that_sees_its_own_as_the_tree() {
+        let tree = tempfile::tempdir().unwrap();
+        let mounts = format!("cgroup {} cgroup rw,memory 0 0\n", tree.path().display());
+        let found = |group: &str| own_of_version_1(&mounts, &format!("4:memory:{group}\n"));
+        let group = tree.path().join("dbdyno-7/1");
+        fs::create_dir_all(&group).unwrap();
+        assert_eq!(found("/docker/4711"), Some(tree.path().to_owned()));
+        assert_eq!(found("/docker/4711/dbdyno-7/1"), Some(group.clone()));
+        assert_eq!(found("/dbdyno-7/1"), Some(group));
+    }
+
+    #[test]
     fn kills_are_counted_in_both_versions() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(kills(folder.path()), 0);
@@ -141,6 +153,17 @@ mod tests {
         write(V2.limit, "max\n");
         write(V2.events, "low 0\noom 4\noom_kill 3\noom_group_kill 0\n");
         assert_eq!(kills(folder.path()), 3);
+    }
+
+    #[test]
+    fn what_is_swapped_out_is_limited_where_the_kernel_counts_it() {
+        let group = tempfile::tempdir().unwrap();
+        let [limit_file, swap] = [V1.limit, V1.swap].map(|name| group.path().join(name));
+        limit(group.path(), 4096).unwrap();
+        assert!(limit_file.exists() && !swap.exists());
+        fs::write(&swap, "").unwrap();
+        limit(group.path(), 8192).unwrap();
+        assert_eq!(fs::read_to_string(swap).unwrap(), "8192");
     }
 
     #[test]

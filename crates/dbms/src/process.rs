@@ -5,6 +5,7 @@
 use crate::{Error, Result, folder::file_error};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
     process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open},
 };
 use std::{
@@ -60,8 +61,21 @@ pub(crate) fn ended_within(process: &OwnedFd, limit: Duration) -> bool {
 pub(crate) fn open(pid: u32) -> Result<OwnedFd> {
     let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
     let number = number.ok_or_else(|| Error::Keeper { reason: format!("no process is {pid}") })?;
-    pidfd_open(number, PidfdFlags::empty())
-        .map_err(|error| file_error(Path::new(&format!("/proc/{pid}")), error))
+    pidfd_open(number, PidfdFlags::empty()).map_err(|error| no_descriptor(pid, error))
+}
+
+/// Why there is no descriptor of a process: the kernel has none, or a filter of a container does
+/// not know the call.
+fn no_descriptor(pid: u32, error: Errno) -> Error {
+    if !matches!(error, Errno::NOSYS | Errno::PERM) {
+        return file_error(Path::new(&format!("/proc/{pid}")), error);
+    }
+    let error = std::io::Error::from(error);
+    let text = format!(
+        "this host gives no descriptors of processes (`pidfd_open`: {error}): take Linux 5.3 or \
+         newer, and in a container a seccomp profile that permits this call"
+    );
+    std::io::Error::new(error.kind(), text).into()
 }
 
 /// Whether a child of the keeper does `act`, which makes system calls only.
@@ -80,4 +94,20 @@ pub(crate) fn child_succeeds(act: impl FnOnce() -> bool) -> bool {
     // SAFETY: `child` is a child of this process and `status` outlives the call.
     let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
     waited == child && libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_without_descriptors_of_processes_is_told_from_a_process_that_is_gone() {
+        let check = |error: Errno, expected: &str| {
+            let said = no_descriptor(7, error).to_string();
+            assert!(said.contains(expected), "{said}");
+        };
+        check(Errno::NOSYS, "take Linux 5.3 or newer");
+        check(Errno::PERM, "a seccomp profile that permits this call");
+        check(Errno::SRCH, "`/proc/7`");
+    }
 }

@@ -57,17 +57,9 @@ const OUT: &str = "out";
 /// Held by the process that builds, in the folder above those of all builds.
 const TURN: &str = "turn";
 
-/// Where a build keeps libraries that its program loads: engines and plugins, among others.
-const LIBRARIES: [&str; 8] = [
-    "lib",
-    "lib/mariadb/plugin",
-    "lib/mysql/plugin",
-    "lib/plugin",
-    "lib/postgresql",
-    "lib/private",
-    "lib64/mysql/plugin",
-    "lib64/plugin",
-];
+/// Where a build keeps libraries that its program loads, engines and plugins among others, at any
+/// depth: distributions have folders of their own below.
+const LIBRARIES: [&str; 2] = ["lib", "lib64"];
 
 /// Lines of a log that a message quotes.
 const LAST_LINES: usize = 3;
@@ -341,15 +333,12 @@ fn last_lines(log: &Path) -> String {
 pub fn build_sha256(folder: &Path, program: &Path) -> Option<String> {
     let mut hash = Sha256::new();
     hash.update(code_sha256(program)?);
-    for below in LIBRARIES {
-        let entries = fs::read_dir(folder.join(below)).into_iter().flatten().flatten();
-        let mut libraries: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-        libraries.retain(|path| is_library(path));
-        libraries.sort();
-        for library in libraries {
-            hash.update(library.strip_prefix(folder).unwrap_or(&library).as_os_str().as_bytes());
-            hash.update(code_sha256(&library).unwrap_or_default());
-        }
+    let mut libraries = Vec::new();
+    LIBRARIES.iter().for_each(|below| find_libraries(&folder.join(below), &mut libraries));
+    libraries.sort();
+    for library in libraries {
+        hash.update(library.strip_prefix(folder).unwrap_or(&library).as_os_str().as_bytes());
+        hash.update(code_sha256(&library).unwrap_or_default());
     }
     let share = folder.join("share");
     if share.is_dir() {
@@ -358,11 +347,19 @@ pub fn build_sha256(folder: &Path, program: &Path) -> Option<String> {
     Some(hexadecimal(&hash.finalize()))
 }
 
-/// `NAME.so` or `NAME.so.1`, but for links, which lead to one of these.
-fn is_library(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let is_named = name.ends_with(".so") || name.contains(".so.");
-    is_named && fs::symlink_metadata(path).is_ok_and(|about| about.is_file())
+/// Adds what is called `NAME.so` or `NAME.so.1` below a folder, but for links, which lead to one of
+/// these.
+fn find_libraries(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => find_libraries(&entry.path(), found),
+            Ok(kind) if kind.is_file() && (name.ends_with(".so") || name.contains(".so.")) => {
+                found.push(entry.path());
+            }
+            _ => {}
+        }
+    }
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

@@ -50,10 +50,18 @@ pub(crate) fn number_of_word(setting: &str, word: &str) -> Option<String> {
 /// Caches whose size servers round: InnoDB to its chunks and instances, RocksDB to KiB.
 const ROUNDED: &[&str] = &["innodb_buffer_pool_size", "rocksdb_block_cache_size"];
 
+const MIB: f64 = 1_048_576.0;
+
+/// Whether two servers have one cache, as each of them rounds it: to a MiB, or to a few thousandths
+/// where its chunks follow its size.
+pub(crate) fn is_same_cache(setting: &str, one: &str, other: &str) -> bool {
+    let is_near = |(one, other): (f64, f64)| (one - other).abs() <= MIB.max(0.01 * one.max(other));
+    ROUNDED.contains(&setting) && number(one).zip(number(other)).is_some_and(is_near)
+}
+
 /// Whether a cache has what its server makes of a size that follows the data. Whole MiB are what
 /// somebody has written: a message says that the server has others.
 pub(crate) fn is_rounded(setting: &str, asked: &str, reported: &str) -> bool {
-    const MIB: f64 = 1_048_576.0;
     let numbers = number(unquoted(asked)).zip(number(reported.trim()));
     let is_near = |(asked, reported): (f64, f64)| {
         asked % MIB > 0.0 && (asked - MIB..2.0 * asked).contains(&reported)
@@ -67,10 +75,24 @@ const SWITCHES: &[&str] = &["cache_spill", "log_bin"];
 /// Settings that are lists: servers report them whole, in an order of their own.
 const LISTS: &[&str] = &["log_output", "optimizer_switch", "sql_mode"];
 
-/// Whether a server reports what was asked for in another form: as a switch that is on, or as a
-/// list that has all of it.
+/// Settings of Postgres with a word, and with the one that it stands for and that is reported.
+const ALIASES: &[[&str; 3]] = &[
+    ["password_encryption", "on", "md5"],
+    ["wal_compression", "on", "pglz"],
+    ["wal_level", "archive", "replica"],
+    ["wal_level", "hot_standby", "replica"],
+];
+
+/// Whether a server reports what was asked for in another form: as a switch that is on, as a list
+/// that has all of it, or by another word.
 pub(crate) fn is_other_form(setting: &str, asked: &str, reported: &str) -> bool {
     let asked = unquoted(asked);
+    let is_alias = |[name, word, meant]: &[&str; 3]| {
+        *name == setting && same_value(asked, word) && same_value(meant, reported)
+    };
+    if ALIASES.iter().any(is_alias) {
+        return true;
+    }
     if SWITCHES.contains(&setting) {
         return [asked, reported.trim()].iter().all(|text| number(text) != Some(0.0));
     }
@@ -182,6 +204,11 @@ mod tests {
         check("optimizer_switch", "'mrr=on, icp=off'", "a=on,icp=off,mrr=on", true);
         check("optimizer_switch", "mrr=on", "a=on,mrr=off", false);
         check("sql_mode", "", "STRICT_ALL_TABLES", false);
+        check("wal_compression", "on", "pglz", true);
+        check("wal_compression", "'true'", "pglz", true);
+        check("wal_compression", "on", "lz4", false);
+        check("wal_compression", "off", "pglz", false);
+        check("wal_level", "hot_standby", "replica", true);
         check("tmpdir", "a,b", "b,a", false);
     }
 

@@ -167,7 +167,7 @@ pub trait Dbms: Sync {
         Target::of(self.protocol(), endpoint)
     }
 
-    /// Optional settings that the server ignored, as far as only its log tells.
+    /// Settings that the server ignored, as far as only its log tells.
     fn ignored(&self, _ground: &Setup<'_>, _log: &str) -> Vec<String> {
         Vec::new()
     }

@@ -234,6 +234,12 @@ fn an_engine_in_a_library_is_a_part_of_the_code_of_a_build() {
     fs::copy(&own, plugins.join("ha_rocksdb.so")).unwrap();
     assert_ne!(hash(), with);
     assert_eq!(build_sha256(folder.path(), &plugins.join("notes")), None);
+    for below in ["lib/x86_64-linux-gnu/postgresql", "lib64/postgresql"] {
+        let (own, before) = (folder.path().join(below), hash());
+        fs::create_dir_all(&own).unwrap();
+        fs::copy("/bin/sh", own.join("llvmjit.so")).unwrap();
+        assert_ne!(hash(), before, "{below}");
+    }
     let before = hash();
     fs::create_dir(folder.path().join("share")).unwrap();
     fs::write(folder.path().join("share/postgresql.conf.sample"), "jit = off\n").unwrap();

@@ -4,7 +4,7 @@ use super::{Probe, Purpose, Reader};
 use crate::{Counter, Error, Target, Values, counter, mount};
 use model::reading::Scope;
 use procfs::DiskStat;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const COUNTERS: &[Counter] = &[
     counter::total("device_reads", "reads", "reads that the device finished"),
@@ -40,8 +40,23 @@ fn open(target: &Target, _: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
     })?;
     let name = device.name.clone();
     let disk = devices.iter().find(|disk| is_part(&name, &disk.name)).unwrap_or(device);
+    if counts_nothing(&target.proc_root.with_file_name("sys"), disk) {
+        let name = &disk.name;
+        let why = format!("the kernel counts none of `{name}` (`/sys/block/{name}/queue/iostats`)");
+        return Err(absent(why));
+    }
     let disk = disk.name.clone();
     Ok(Some(Box::new(Open { path, name, disk, times: [Time::default(); 3] })))
+}
+
+/// Whether the kernel counts nothing of a disk, whose counters then stand still: it is told so, or
+/// the driver never does. What holds a file system was read at least once.
+fn counts_nothing(sys: &Path, disk: &DiskStat) -> bool {
+    let folder = sys.join("block").join(&disk.name);
+    let told = || fs_err::read_to_string(folder.join("queue/iostats")).unwrap_or_default();
+    // Drivers without queues of requests count whatever that says.
+    let is_off = || folder.join("mq").is_dir() && told().trim() == "0";
+    (disk.reads == 0 && disk.writes == 0) || is_off()
 }
 
 /// Whether a device is a partition of a disk: the kernel puts a number behind the disk's name, and
@@ -116,7 +131,6 @@ impl Reader for Open {
 mod tests {
     use super::*;
     use crate::fake::FakeProc;
-    use std::path::Path;
 
     const DISKS: &str = "   7 0 loop0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n \
                          254 0 vda 10 1 200 3 20 2 400 7 0 9 10 1 1 8 2 5 1\n \
@@ -186,6 +200,25 @@ mod tests {
         let after = read();
         let moved = [0, 1, 2].map(|place| after[place] - before[place]);
         assert_eq!(moved, [500.0, -5.0, 0.0]);
+    }
+
+    #[test]
+    fn a_disk_of_which_nothing_is_counted_is_told_from_an_idle_one() {
+        let fake = FakeProc::new();
+        let check = |line: &str, expected: bool| {
+            let disk = DiskStat::from_line(line).unwrap();
+            assert_eq!(counts_nothing(fake.root(), &disk), expected, "{line}");
+        };
+        let line = |device: &str| format!("{device} 9 0 8 1 0 0 0 0 0 1 1");
+        let [vda, zram] = ["254 0 vda", "252 0 zram0"].map(line);
+        check(&vda, false);
+        fake.write("block/vda/queue/iostats", "0\n").write("block/vda/mq/0/cpu_list", "0\n");
+        fake.write("block/zram0/queue/iostats", "0\n");
+        check(&vda, true);
+        check(&zram, false);
+        fake.write("block/vda/queue/iostats", "1\n");
+        check(&vda, false);
+        check("259 0 pmem0 0 0 0 0 0 0 0 0 0 0 0", true);
     }
 
     #[test]

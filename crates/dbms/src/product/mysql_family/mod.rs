@@ -280,7 +280,7 @@ impl Dbms for Member {
     }
 
     fn ignored(&self, setup: &Setup<'_>, log: &str) -> Vec<String> {
-        ignored(setup, log)
+        ignored(&setup.launch.config.settings, log)
     }
 
     fn unknown_setting(&self, log: &str) -> Option<String> {
@@ -343,16 +343,22 @@ fn render(setup: &Setup<'_>) -> Rendered {
     Rendered { text, ignored: Vec::new() }
 }
 
-/// Optional settings of the configuration that the log calls unknown.
-fn ignored(setup: &Setup<'_>, log: &str) -> Vec<String> {
+/// Settings that the log calls unknown, where they are optional, or removed: MariaDB takes those,
+/// and does nothing with them.
+fn ignored(settings: &[Setting], log: &str) -> Vec<String> {
     let unknown: Vec<String> = unknown(log)
         .filter_map(|name| Some(plain(name).strip_prefix("loose_")?.to_owned()))
         .collect();
-    let settings = setup.launch.config.settings.iter().filter(|setting| setting.optional);
-    settings
-        .filter(|setting| unknown.contains(&plain(&setting.name)))
-        .map(|setting| setting.name.clone())
-        .collect()
+    let removed: Vec<String> = log
+        .lines()
+        .filter_map(|line| line.split_once("' was removed. ")?.0.rsplit('\'').next())
+        .map(plain)
+        .collect();
+    let is_ignored = |setting: &&Setting| {
+        let name = plain(&setting.name);
+        removed.contains(&name) || setting.optional && unknown.contains(&name)
+    };
+    settings.iter().filter(is_ignored).map(|setting| setting.name.clone()).collect()
 }
 
 /// The setting that the log calls unknown, and that was not optional.

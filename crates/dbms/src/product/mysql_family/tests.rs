@@ -55,3 +55,22 @@ fn an_unknown_setting_is_named_unless_it_was_optional() {
     assert_eq!(unknown_setting("[Warning] unknown variable 'loose_x=1'"), None);
     assert_eq!(unknown_setting("all is well"), None);
 }
+
+#[test]
+fn what_mariadb_takes_and_does_nothing_with_is_ignored() {
+    let optional = Setting { optional: true, ..Setting::of("innodb_change_buffering", "none") };
+    let settings = [optional, Setting::of("innodb-buffer-pool-instances", "8")];
+    let check = |log: &str, expected: &[&str]| assert_eq!(ignored(&settings, log), expected);
+    let removed = "was removed. It does nothing now and exists only for compatibility";
+    check(
+        "[Warning] mariadbd: unknown variable 'loose_innodb_change_buffering=none'",
+        &["innodb_change_buffering"],
+    );
+    check("[Warning] mariadbd: unknown variable 'innodb_buffer_pool_instances=8'", &[]);
+    let log = format!(
+        "0 [Warning] 'innodb-change-buffering' {removed}\n\
+         0 [Warning] 'innodb-buffer-pool-instances' {removed}\n\
+         0 [Warning] 'innodb-file-format' {removed}\n"
+    );
+    check(&log, &["innodb_change_buffering", "innodb-buffer-pool-instances"]);
+}
