@@ -104,6 +104,9 @@ fn what_cannot_be_is_refused() {
     let differ = "[[phase]]\nworkload = \"./reads.lua\"\noptions = { table_size = 5 }\n\
                   [[phase]]\nworkload = \"./writes.lua\"\noptions = { table_size = 6 }\n";
     check(of_suite(differ, ""), "say in `[options]` which it gets");
+    let unnamed = "[[phase]]\nworkload = \"./reads.lua\"\noptions = { skip_trx = true }\n\
+                   [[phase]]\nworkload = \"./reads.lua\"\noptions = { skip_trx = false }\n";
+    check(of_suite(unnamed, ""), "two phases are named `reads`; give one a `name` in the suite");
     let declared = "[[phase]]\nworkload = \"point-query\"\noptions = { table_size = 5 }\n";
     check(of_suite(declared, ""), "`options` are for a phase whose `workload` is a script");
     let folder = tempfile::tempdir().unwrap();
