@@ -88,6 +88,15 @@ fn options_of_scripts_that_are_left_out_are_no_mistake() {
 }
 
 #[test]
+fn a_script_is_shown_as_the_workload_that_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("reads.lua").display().to_string();
+    fs_err::write(&path, READS).unwrap();
+    assert_eq!(catalog().text(plan::Kind::Workload, &path).unwrap(), READS);
+    assert!(catalog().text(plan::Kind::Experiment, &path).is_err());
+}
+
+#[test]
 fn what_cannot_be_is_refused() {
     let check = |planned: Result<Plan, String>, expected: &str| {
         let error = planned.unwrap_err();
