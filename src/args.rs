@@ -420,8 +420,7 @@ impl ExperimentArgs {
     /// decides what is executed.
     pub(crate) fn warn_of_code(&self, catalog: &Catalog) -> anyhow::Result<()> {
         let name = self.experiment.as_deref().unwrap_or_default();
-        let is_own = std::path::Path::new(name).is_file();
-        if is_own && self.draft(catalog, &Unset::default())?.brings_code() {
+        if is_own(name, catalog)? && self.draft(catalog, &Unset::default())?.brings_code() {
             talk::say(&format!(
                 "note: `{name}` names programs, libraries, sources or commands (`basedir`, \
                  `source`, `prefix`, `environment`, `allocator`, `compiler`, `agent`), which are \
@@ -466,6 +465,12 @@ impl ExperimentArgs {
     }
 }
 
+/// Whether an experiment is not the shipped one of its name: a file, or one of `--catalog`.
+fn is_own(name: &str, catalog: &Catalog) -> anyhow::Result<bool> {
+    let text = |catalog: &Catalog| catalog.text(plan::Kind::Experiment, name).ok();
+    Ok(plan::is_path(name) || text(catalog) != text(&Catalog::embedded()?))
+}
+
 /// What holds where an experiment says nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Unset {
@@ -477,3 +482,21 @@ pub(crate) struct Unset {
 
 /// The experiment that `dbdyno run` takes where none is named.
 pub(crate) const QUICKSTART: &str = "quickstart";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_experiment_of_another_catalog_is_not_the_shipped_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = folder.path().join("experiments");
+        fs_err::create_dir(&own).unwrap();
+        fs_err::write(own.join("quickstart.toml"), "question = \"?\"").unwrap();
+        let shipped = Catalog::embedded().unwrap();
+        let other = Catalog::with_overlay(folder.path()).unwrap();
+        let found = |name: &str, catalog: &Catalog| is_own(name, catalog).unwrap();
+        assert!(!found("quickstart", &shipped) && found("quickstart", &other));
+        assert!(!found("verify", &other) && found("./mine.toml", &shipped));
+    }
+}

@@ -208,11 +208,13 @@ pub(crate) fn find(known: &[RunInfo], text: &str) -> anyhow::Result<RunInfo> {
     };
     match found.as_slice() {
         [only] => Ok((*only).clone()),
-        [] if known.iter().any(|run| run.experiment == text) => bail!(
-            "`{text}` is an experiment: `--archive {text}` chooses its latest run, and \
-             `dbdyno list runs` lists all runs"
-        ),
-        [] => bail!("there is no run `{text}`: `dbdyno list runs` lists all"),
+        [] => match known.iter().rfind(|run| run.experiment == text) {
+            Some(RunInfo { id, .. }) => bail!(
+                "`{text}` is an experiment: its latest run is `{id}`, and `dbdyno list runs` lists \
+                 all"
+            ),
+            None => bail!("there is no run `{text}`: `dbdyno list runs` lists all"),
+        },
         several => {
             bail!("{} runs begin with `{text}`: write more of the identifier", several.len())
         }
@@ -379,6 +381,8 @@ mod tests {
         check("2026Z-71", Some("2026Z-71"));
         check("latest", Some("2026Z-71"));
         check("2026", None);
+        let said = find(&known, "e").unwrap_err().to_string();
+        assert!(said.starts_with("`e` is an experiment: its latest run is `2026Z-71`"), "{said}");
     }
 
     #[test]

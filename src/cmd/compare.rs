@@ -7,11 +7,11 @@ use crate::{
     exit::Code,
     gate,
     noise::BankChoice,
-    talk,
+    talk, two_runs,
 };
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use std::path::Path;
-use store::Results;
+use store::{Results, RunInfo};
 
 pub(super) const VERB: Verb = Verb {
     name: "compare",
@@ -117,17 +117,25 @@ fn styles() -> Vec<&'static str> {
     analysis::style::STYLES.iter().map(|style| style.name).collect()
 }
 
+/// Refuses a file or folder in the place of a run; a run may be called as something that lies here.
+fn check_no_file<'a>(
+    mut named: impl Iterator<Item = &'a String>,
+    known: &[RunInfo],
+) -> anyhow::Result<()> {
+    let is_file = |name: &&String| Path::new(name).exists() && two_runs::find(known, name).is_err();
+    let Some(file) = named.find(is_file) else { return Ok(()) };
+    anyhow::bail!(
+        "`{file}` is a file or folder, not a run: import it with what it is to be compared with, \
+         as in `dbdyno import {file} OTHER`, then `dbdyno compare`"
+    )
+}
+
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
-    let named = arguments.runs.run.iter().chain(&arguments.new);
-    if let Some(file) = named.map(Path::new).find(|path| path.exists()) {
-        anyhow::bail!(
-            "`{0}` is a file or folder, not a run: import it with what it is to be compared with, \
-             as in `dbdyno import {0} OTHER`, then `dbdyno compare`",
-            file.display()
-        );
-    }
-    let results = Results::open(&arguments.results.results)?.snapshot();
+    let results = Results::open(&arguments.results.results).map(Results::snapshot);
+    let known = results.as_ref().ok().and_then(|results| results.runs().ok()).unwrap_or_default();
+    check_no_file(arguments.runs.run.iter().chain(&arguments.new), &known)?;
+    let results = results?;
     let request = comparison::Request {
         base: arguments.base,
         across: arguments.across,
@@ -161,4 +169,20 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         }
     };
     Ok(if missed { Code::Missed } else { found })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_no_file_though_one_is_called_like_it() {
+        let named = ["src".to_owned()];
+        let check = |id: &str| {
+            let known = [RunInfo { id: id.to_owned(), ..RunInfo::default() }];
+            check_no_file(named.iter(), &known).map_err(|error| error.to_string())
+        };
+        assert_eq!(check("src-1"), Ok(()));
+        assert!(check("other").unwrap_err().starts_with("`src` is a file or folder, not a run"));
+    }
 }

@@ -152,6 +152,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let (explanation, added) = match arguments.kept {
         true => (kept(&results, &run, by, phase, subjects)?, Ok(())),
         false => {
+            code_of(&plan, &run, subjects).iter().for_each(|note| talk::say(note));
             let places = arguments.measuring.host.places()?;
             let explanation = counted_anew(&arguments, &plan, phase, subjects, &places)?;
             let others = replaced::since(&results.trials(&run)?, &plan, subjects, &places);
@@ -178,6 +179,17 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     // What took minutes is shown, also where the folder takes nothing.
     added.with_context(|| format!("this is not added to run `{run}`"))?;
     Ok(Code::Done)
+}
+
+/// That a run brings code, where it does: its folder may come from elsewhere.
+fn code_of(plan: &Plan, run: &str, subjects: [&str; 2]) -> Option<String> {
+    let mut explained = plan.subjects.iter().filter(|one| subjects.contains(&one.label.as_str()));
+    explained.any(|subject| subject.build.brings_code()).then(|| {
+        format!(
+            "note: run `{run}` names programs, libraries, sources or commands, which are executed: \
+             explain it only if you trust who recorded it"
+        )
+    })
 }
 
 /// The explanation of a phase and two subjects that a run has.
@@ -366,6 +378,17 @@ mod tests {
         assert_eq!(found(&format!("{linked},rel")), Ok([linked, "rel"]));
         assert!(found("rel,rel").unwrap_err().contains("is one variant"));
         assert!(found("rel,O3").unwrap_err().contains("the run has no variant `O3`"));
+    }
+
+    #[test]
+    fn a_run_says_that_it_brings_code() {
+        let mut plan = crate::versions::tests::plan_of(&[]);
+        let labels: Vec<String> = plan.subjects.iter().map(|one| one.label.clone()).collect();
+        let [first, second] = [0, 1].map(|place: usize| labels[place].as_str());
+        assert_eq!(code_of(&plan, "r", [first, second]), None);
+        plan.subjects[1].build.prefix = vec!["nice".to_owned()];
+        assert!(code_of(&plan, "r", [first, second]).is_some());
+        assert_eq!(code_of(&plan, "r", [first, "other"]), None);
     }
 
     fn shipped() -> BTreeMap<String, SourceParts> {

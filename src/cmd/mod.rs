@@ -210,6 +210,11 @@ fn set_hint(error: &clap::Error, arguments: &[String]) -> Option<String> {
         "table_size" | "oltp_table_size" => format!("rows={}", one("100_000")),
         "time" | "max_time" | "duration" => format!("slice_seconds={}", one("10")),
         "build" | "config" => format!("factors.{key}=[…]"),
+        "looks" => format!("looks={}", several("[4,8]")),
+        "accept" | "require" | "workloads" => {
+            format!("{key}={:?}", value.unwrap_or("…").split(',').collect::<Vec<_>>())
+        }
+        "decide" => "decide={ time = \"5%\" }".to_owned(),
         key => {
             // Of all files, and never meant as a key.
             if key == "format" {
@@ -222,8 +227,8 @@ fn set_hint(error: &clap::Error, arguments: &[String]) -> Option<String> {
             format!("{key}={}", one("…"))
         }
     };
-    // Shells take brackets for patterns.
-    let set = if set.contains('[') { shell::quoted(&set) } else { set };
+    // Shells take brackets for patterns, and braces for lists.
+    let set = if set.contains(['[', '{']) { shell::quoted(&set) } else { set };
     Some(format!(
         "there is no option `{option}`; `run`, `plan` and `verify` take it as `--set {set}`"
     ))
@@ -446,6 +451,8 @@ mod tests {
         );
         check("--rows --resume", "as `--set rows=…`");
         check("--slice-seconds 4", "`--set slice_seconds=4`");
+        check("--workloads scan,point-query", "`--set 'workloads=[\"scan\", \"point-query\"]'`\n");
+        check("--looks=4,8", "`--set 'looks=[4,8]'`\n");
         check("--report-interval", "`dbdyno run --progress plain` prints a line per slice");
         check("--fail-on", "no option `--fail-on`; `dbdyno compare` has it");
         let text = answer("dbdyno --catalog x list runs");

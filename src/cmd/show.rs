@@ -106,8 +106,8 @@ fn add_sql(text: &mut String, script: &Script, catalog: &Catalog) {
         let _ = writeln!(text, "\n# The operations are coded in Rust: see {page}");
         return;
     }
-    if let Some(lua) = &script.lua {
-        let _ = writeln!(text, "\n# The statements are those of the script {}", lua.path);
+    // A script says itself what it executes.
+    if script.lua.is_some() {
         return;
     }
     let tables = catalog.schema(&script.schema).map(|schema| schema.tables).unwrap_or_default();

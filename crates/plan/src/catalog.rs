@@ -177,6 +177,7 @@ impl Catalog {
         if is_path(name_or_path) && (kind != Kind::Config || name_or_path.ends_with(".toml")) {
             let wrong = match kind {
                 Kind::Experiment => source.parse::<WireExperiment>().err(),
+                Kind::Workload if is_lua(name_or_path) => None,
                 Kind::Workload => Workload::read(&source).err(),
                 Kind::Suite => source.parse::<WireSuite>().err(),
                 Kind::Schema => source.parse::<WireSchema>().err(),

@@ -3,6 +3,7 @@
 use crate::{
     Draft, Workload,
     draft::{ONE_LEVEL, restarts},
+    editor::FILE_KINDS,
     error::Error,
     explain::shown,
     ladder::LEVELS_MAX,
@@ -202,6 +203,16 @@ impl Draft {
     fn check_factor_name(&self, factor: &Factor, parameters: &[&str]) -> Result<(), Error> {
         let name = factor.name.as_str();
         let place = || self.places.of(&["factors", name]);
+        let is_known = factor_names().any(|known| known == name) || parameters.contains(&name);
+        let mut experiments = FILE_KINDS.iter().filter(|kind| kind.name == "experiment");
+        let is_single = !is_known && factor.levels.len() == 1;
+        if is_single && experiments.any(|kind| kind.has_key(name)) {
+            let reason = format!(
+                "`{name}` is a key of the experiment and no factor: in a file it stands above \
+                 `[factors]`, because a table goes on to the next one"
+            );
+            return Err(Error::Invalid { place: place(), reason });
+        }
         if ["rows", "tables"].contains(&name) {
             let reason = format!(
                 "`{name}` cannot be a factor, because it needs a load of its own; \
@@ -216,7 +227,7 @@ impl Draft {
             );
             return Err(Error::Invalid { place: place(), reason });
         }
-        if factor_names().any(|known| known == name) || parameters.contains(&name) {
+        if is_known {
             return Ok(());
         }
         let hint = suggest::hint(name, factor_names().chain(parameters.iter().copied()));

@@ -107,7 +107,7 @@ fn phase(draft: &Draft, entry: &DraftPhase, levels: Levels) -> Result<Phase, Err
     let mut parameters = parameters(draft, entry, &levels).map_err(|error| error.at(in_suite()))?;
     let clients = clients(entry, &parameters).map_err(|error| error.at(in_suite()))?;
     parameters.insert("clients".to_owned(), i64::from(clients));
-    let (script, arrival) = if executes(suite.kind) {
+    let (mut script, arrival) = if executes(suite.kind) {
         let mut script = workload.resolve(&parameters)?;
         let arrival = arrival_of(draft, entry, &mut script)?;
         check_pauses(&script).map_err(|error| error.at(arrival_place(draft, entry, &script)))?;
@@ -115,6 +115,9 @@ fn phase(draft: &Draft, entry: &DraftPhase, levels: Levels) -> Result<Phase, Err
     } else {
         (workload.script(&parameters, Limits::Unchecked)?, Arrival::Closed)
     };
+    if let Some(lua) = &mut script.lua {
+        lua.options.clone_from(&suite.options);
+    }
     check_kind(draft, entry)?;
     let settle = match suite.kind {
         PhaseKind::Settle => {

@@ -43,7 +43,8 @@ pub(crate) fn look(
     let mut data: Vec<Data> = Vec::new();
     for phase in phases.iter_mut() {
         let Some(lua) = phase.script.lua.as_mut() else { continue };
-        let own = own_options(draft, &phase.script.workload, &phase.name);
+        // Those that the suite gives to this phase.
+        let own = lua.options.clone();
         let found = looked_at(draft, lua, &own, versions)?;
         known.extend(found.options.iter().cloned());
         if let Some(mode) = phase.mode {
@@ -102,16 +103,6 @@ fn named(
             Err(Error::Invalid { place, reason })
         }
     }
-}
-
-/// What the suite says about the options of a phase.
-fn own_options(draft: &Draft, workload: &str, phase: &str) -> BTreeMap<String, String> {
-    let of_workload = |index: usize| draft.workloads.get(index).map(|one| one.name.as_str());
-    let entries = draft.phases.iter().filter(|entry| of_workload(entry.workload) == Some(workload));
-    // Levels of factors are behind the name that the suite gives.
-    let named = entries.filter(|entry| phase.starts_with(&entry.suite.name));
-    let longest = named.max_by_key(|entry| entry.suite.name.len());
-    longest.map(|entry| entry.suite.options.clone()).unwrap_or_default()
 }
 
 /// Gives a script its options and looks at it.

@@ -46,6 +46,11 @@ fn what_is_another_file_or_another_form_is_named_with_the_right_one() {
         &GOOD.replace("sqlite", "/opt/mine"),
         "`[servers.NAME]` with `server` and `basedir = \"/opt/mine\"`",
     );
+    for line in ["blocks = 4", "rows = 1000", "design = \"classic\""] {
+        let key = line.split(' ').next().unwrap_or_default();
+        let expected = format!("mine.toml:5`: `{key}` is a key of the experiment and no factor");
+        check("a key below a table", &format!("{GOOD}{line}\n"), &expected);
+    }
     let folder = tempfile::tempdir().unwrap();
     fs_err::write(folder.path().join("own.toml"), workload).unwrap();
     let own = GOOD.replace("suite = \"quick\"", "workloads = [\"own\"]");

@@ -88,6 +88,15 @@ fn options_of_scripts_that_are_left_out_are_no_mistake() {
 }
 
 #[test]
+fn a_script_is_shown_as_the_workload_that_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("reads.lua").display().to_string();
+    fs_err::write(&path, READS).unwrap();
+    assert_eq!(catalog().text(plan::Kind::Workload, &path).unwrap(), READS);
+    assert!(catalog().text(plan::Kind::Experiment, &path).is_err());
+}
+
+#[test]
 fn what_cannot_be_is_refused() {
     let check = |planned: Result<Plan, String>, expected: &str| {
         let error = planned.unwrap_err();
@@ -104,6 +113,9 @@ fn what_cannot_be_is_refused() {
     let differ = "[[phase]]\nworkload = \"./reads.lua\"\noptions = { table_size = 5 }\n\
                   [[phase]]\nworkload = \"./writes.lua\"\noptions = { table_size = 6 }\n";
     check(of_suite(differ, ""), "say in `[options]` which it gets");
+    let unnamed = "[[phase]]\nworkload = \"./reads.lua\"\noptions = { skip_trx = true }\n\
+                   [[phase]]\nworkload = \"./reads.lua\"\noptions = { skip_trx = false }\n";
+    check(of_suite(unnamed, ""), "two phases are named `reads`; give one a `name` in the suite");
     let declared = "[[phase]]\nworkload = \"point-query\"\noptions = { table_size = 5 }\n";
     check(of_suite(declared, ""), "`options` are for a phase whose `workload` is a script");
     let folder = tempfile::tempdir().unwrap();
