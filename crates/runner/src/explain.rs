@@ -2,7 +2,7 @@
 //! as an execution of its own.
 
 use crate::{
-    Error, Observer, Options, Stop,
+    Error, Observer, Options, Progress, Stop,
     execute::{self, Look},
     explanation::{self, Agreed, Asked, Wanted},
     verify,
@@ -38,6 +38,12 @@ pub struct Explained {
     pub sides: Vec<Side>,
 }
 
+/// What is said where all functions of the kernel are one without a name: no area is one of a
+/// system call.
+const NO_KERNEL_NAMES: &str = "the kernel does not tell the names of its functions, so that its \
+    CPU time is in the areas of the server's functions that called it: run as root, or `sysctl \
+    kernel.kptr_restrict=0`";
+
 /// Loads the tables of a phase on each subject as the run did, starts it, under the emulator where
 /// instructions are counted, warms it up, and observes. Nothing of it stays.
 pub fn explain(
@@ -57,6 +63,9 @@ pub fn explain(
                  kernel.perf_event_paranoid=0`"
                 ))
             })?;
+            if probe::KernelNames::read().is_empty() {
+                observer.tell(&Progress::Warning(NO_KERNEL_NAMES));
+            }
             "the CPU clock, 4,000 times per second of CPU time".to_owned()
         }
     };

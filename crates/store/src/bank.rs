@@ -39,7 +39,14 @@ impl Bank {
             }
             of_line(path, number, line)
         };
-        let runs = lines.map(run).collect::<Result<_>>()?;
+        let mut runs: Vec<BankedRun> = Vec::new();
+        for run in lines.map(run) {
+            let run = run?;
+            // Files that were joined may share lines, and no run says anything twice.
+            if !runs.contains(&run) {
+                runs.push(run);
+            }
+        }
         let mut sha256 = String::new();
         for byte in Sha256::digest(bytes) {
             // Writing to a string cannot fail.
@@ -123,6 +130,18 @@ mod tests {
         assert_eq!(first.runs, [run("one")]);
         assert_eq!(both.runs, [run("one"), run("two")]);
         assert_ne!(first.sha256, both.sha256);
+    }
+
+    #[test]
+    fn a_run_in_two_of_the_files_that_were_joined_counts_once() {
+        let lab = tempfile::tempdir().unwrap();
+        let path = lab.path().join("bank.jsonl");
+        Bank::append(&path, &run("one")).unwrap();
+        let earlier = fs::read(&path).unwrap();
+        Bank::append(&path, &run("two")).unwrap();
+        let joined = [earlier, fs::read(&path).unwrap()].concat();
+        let found = Bank::parse(&path, &joined).unwrap();
+        assert_eq!(found.runs, [run("one"), run("two")]);
     }
 
     #[test]

@@ -287,7 +287,9 @@ fn current(results: &Path, known: &Entries) -> Result<Entries> {
     for dir in reader::record_folders(results)? {
         let id = layout::stem(&dir);
         let stamp = stamp(&dir);
-        let entry = known.get(&id).filter(|entry| entry.stamp == stamp).cloned();
+        // What kept one from being read may be over: a limit, a disk, an older dbdyno.
+        let is_same = |entry: &&Entry| entry.stamp == stamp && entry.problem.is_none();
+        let entry = known.get(&id).filter(is_same).cloned();
         found.insert(id, entry.unwrap_or_else(|| entry_of(&dir, stamp)));
     }
     Ok(found)
@@ -318,4 +320,34 @@ fn stamp(dir: &Path) -> String {
         Err(_) => "-".to_owned(),
     };
     [layout::TRIAL, layout::SLICES, layout::IMPORTED, layout::COMPLETE].map(part).join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::record::{RECORD_FORMAT, TrialHeader};
+
+    #[test]
+    fn a_record_that_could_not_be_read_is_tried_again() {
+        let lab = tempfile::tempdir().unwrap();
+        let dir = lab.path().join(layout::RECORDS).join("t");
+        fs::create_dir_all(&dir).unwrap();
+        let header = TrialHeader {
+            format: RECORD_FORMAT,
+            trial: "t".to_owned(),
+            run: "r".to_owned(),
+            ..TrialHeader::default()
+        };
+        layout::write_toml(&dir.join(layout::TRIAL), &header).unwrap();
+        let entry = Entry {
+            run: String::new(),
+            experiment: String::new(),
+            holds_values: false,
+            problem: Some("too many open files".to_owned()),
+            stamp: stamp(&dir),
+        };
+        let known = Entries::from([("t".to_owned(), entry)]);
+        let found = current(lab.path(), &known).unwrap();
+        assert_eq!((found["t"].run.as_str(), &found["t"].problem), ("r", &None));
+    }
 }
