@@ -28,8 +28,15 @@ impl Author {
     }
 
     /// Fails where this command may not write `path`, because a file is there that it did not
-    /// write. Nothing is lost with an empty file, and a device or pipe holds nothing.
+    /// write. Nothing is lost with an empty file, and a device or pipe holds nothing. Through a
+    /// link to nothing, which may have come with a results folder, a page would become any file.
     pub(crate) fn check(self, path: &Path) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            !path.is_symlink() || path.exists(),
+            "`{}` is a link to a file that is not there: name another path with `--out`, or remove \
+             it",
+            path.display()
+        );
         if !path.metadata().is_ok_and(|found| found.is_file() && found.len() > 0) {
             return Ok(());
         }
@@ -174,5 +181,9 @@ mod tests {
         check(Author::Report, &site, "because `dbdyno site` wrote it");
         check(Author::History, &report::site_index(&[]), "written");
         write_page(Author::Site, Path::new("/dev/null"), &site).unwrap();
+        let [link, none] = ["link.html", "none"].map(|name| lab.path().join(name));
+        std::os::unix::fs::symlink(&none, &link).unwrap();
+        let said = write_page(Author::Report, &link, &site).unwrap_err().to_string();
+        assert!(said.contains("is a link to a file that is not there") && !none.exists(), "{said}");
     }
 }
