@@ -152,6 +152,12 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let (explanation, added) = match arguments.kept {
         true => (kept(&results, &run, by, phase, subjects)?, Ok(())),
         false => {
+            if brings_code(&plan, subjects) {
+                talk::say(&format!(
+                    "note: the plan of run `{run}` names programs, libraries, sources, commands or \
+                     scripts, which are executed: explain it only if you trust who recorded it"
+                ));
+            }
             let places = arguments.measuring.host.places()?;
             let explanation = counted_anew(&arguments, &plan, phase, subjects, &places)?;
             let others = replaced::since(&results.trials(&run)?, &plan, subjects, &places);
@@ -178,6 +184,13 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     // What took minutes is shown, also where the folder takes nothing.
     added.with_context(|| format!("this is not added to run `{run}`"))?;
     Ok(Code::Done)
+}
+
+/// Whether the plan of a run, whose record may come from anybody, names code that is executed.
+fn brings_code(plan: &Plan, subjects: [&str; 2]) -> bool {
+    let mut own = plan.subjects.iter().filter(|one| subjects.contains(&one.label.as_str()));
+    own.any(|one| one.build.brings_code())
+        || plan.phases.iter().any(|phase| phase.script.lua.is_some())
 }
 
 /// The explanation of a phase and two subjects that a run has.
@@ -366,6 +379,18 @@ mod tests {
         assert_eq!(found(&format!("{linked},rel")), Ok([linked, "rel"]));
         assert!(found("rel,rel").unwrap_err().contains("is one variant"));
         assert!(found("rel,O3").unwrap_err().contains("the run has no variant `O3`"));
+    }
+
+    #[test]
+    fn a_run_is_code_where_its_plan_names_some() {
+        let mut plan = crate::versions::tests::plan_of(&[]);
+        let pair = ["base", "variant"];
+        for (subject, label) in plan.subjects.iter_mut().zip(pair) {
+            label.clone_into(&mut subject.label);
+        }
+        assert!(!brings_code(&plan, pair));
+        plan.subjects[1].build.prefix = vec!["nice".to_owned()];
+        assert!(brings_code(&plan, pair) && !brings_code(&plan, ["base", "base"]));
     }
 
     fn shipped() -> BTreeMap<String, SourceParts> {
