@@ -461,6 +461,7 @@ impl ExperimentArgs {
         let versions = crate::versions::HostVersions { places };
         let draft = self.draft(catalog, unset)?;
         idle::tell(&draft);
+        warn_of_scripts(&draft);
         Ok(plan::plan(&draft, catalog, &versions)?)
     }
 }
@@ -469,6 +470,18 @@ impl ExperimentArgs {
 fn is_own(name: &str, catalog: &Catalog) -> anyhow::Result<bool> {
     let text = |catalog: &Catalog| catalog.text(plan::Kind::Experiment, name).ok();
     Ok(plan::is_path(name) || text(catalog) != text(&Catalog::embedded()?))
+}
+
+/// Says that scripts of an experiment are code, before a plan executes them to know their options.
+pub(crate) fn warn_of_scripts(draft: &plan::Draft) {
+    let scripts = draft.scripts();
+    if !scripts.is_empty() {
+        let scripts = model::quoted(scripts);
+        talk::say(&format!(
+            "note: the scripts of this experiment are executed, also to plan it: use it only if \
+             you trust the author of {scripts}"
+        ));
+    }
 }
 
 /// What holds where an experiment says nothing.

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, anyhow};
 use std::{
-    io::{self, Read},
+    io::{self, Read, Write},
     path::Path,
 };
 
@@ -28,8 +28,15 @@ impl Author {
     }
 
     /// Fails where this command may not write `path`, because a file is there that it did not
-    /// write. Nothing is lost with an empty file, and a device or pipe holds nothing.
+    /// write. Nothing is lost with an empty file, and a device or pipe holds nothing. Through a
+    /// link to nothing, which may have come with a results folder, a page would become any file.
     pub(crate) fn check(self, path: &Path) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            !path.is_symlink() || path.exists(),
+            "`{}` is a link to a file that is not there: name another path with `--out`, or remove \
+             it",
+            path.display()
+        );
         if !path.metadata().is_ok_and(|found| found.is_file() && found.len() > 0) {
             return Ok(());
         }
@@ -96,7 +103,7 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     };
     let new = format!(".{}.{}.new", name.to_string_lossy(), std::process::id());
     let new = path.with_file_name(new);
-    let written = fs_err::write(&new, bytes).and_then(|()| fs_err::rename(&new, path));
+    let written = write_new(&new, bytes).and_then(|()| fs_err::rename(&new, path));
     let Err(error) = written else { return Ok(()) };
     let _ = fs_err::remove_file(&new);
     // A file may be replaced in a folder that takes no new ones.
@@ -104,6 +111,14 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         io::ErrorKind::PermissionDenied => fs_err::write(path, bytes),
         _ => Err(error),
     }
+}
+
+/// Writes a file that nobody else has put there, as a link to another one.
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // An earlier process of this number may have left it.
+    let _ = fs_err::remove_file(path);
+    let mut options = fs_err::OpenOptions::new();
+    options.write(true).create_new(true).open(path)?.write_all(bytes)
 }
 
 /// Creates a folder with those above it, unless it is there.
@@ -174,5 +189,15 @@ mod tests {
         check(Author::Report, &site, "because `dbdyno site` wrote it");
         check(Author::History, &report::site_index(&[]), "written");
         write_page(Author::Site, Path::new("/dev/null"), &site).unwrap();
+        let beside = lab.path().join(format!(".index.html.{}.new", std::process::id()));
+        let mine = lab.path().join("mine");
+        fs_err::write(&mine, "mine").unwrap();
+        std::os::unix::fs::symlink(&mine, beside).unwrap();
+        check(Author::Site, "", "written");
+        assert_eq!(fs_err::read_to_string(&mine).unwrap(), "mine");
+        let [link, none] = ["link.html", "none"].map(|name| lab.path().join(name));
+        std::os::unix::fs::symlink(&none, &link).unwrap();
+        let said = write_page(Author::Report, &link, &site).unwrap_err().to_string();
+        assert!(said.contains("is a link to a file that is not there") && !none.exists(), "{said}");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Verb;
 use crate::{
-    args::{Color, CountsArgs, ExperimentArgs, MeasuringArgs, Unset},
+    args::{Color, CountsArgs, ExperimentArgs, MeasuringArgs, Unset, warn_of_scripts},
     bisect::{Bisection, FOLDER, Positions},
     credentials,
     exit::Code,
@@ -113,6 +113,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         None => None,
     };
     arguments.experiment.warn_of_code(&catalog)?;
+    warn_of_scripts(&draft);
     let stop = Stop::default();
     signals::connect(&stop).context("cannot listen for Ctrl-C")?;
     let results = measuring.results.results.join(FOLDER);

@@ -2,7 +2,7 @@
 
 use super::Verb;
 use crate::{
-    args::{Color, CountsArgs, ExperimentArgs, MeasuringArgs, QUICKSTART, Unset},
+    args::{Color, CountsArgs, ExperimentArgs, MeasuringArgs, QUICKSTART, Unset, warn_of_scripts},
     comparison, count, credentials,
     exit::Code,
     idle,
@@ -66,6 +66,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let places = measuring.host.places()?;
     let mut draft = arguments.experiment.draft(&catalog, &Unset::default())?;
     idle::tell(&draft);
+    warn_of_scripts(&draft);
     let experiment = draft.experiment.name.clone();
     let versions = HostVersions { places: &places };
     ensure!(

@@ -152,7 +152,12 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let (explanation, added) = match arguments.kept {
         true => (kept(&results, &run, by, phase, subjects)?, Ok(())),
         false => {
-            code_of(&plan, &run, subjects).iter().for_each(|note| talk::say(note));
+            if brings_code(&plan, subjects) {
+                talk::say(&format!(
+                    "note: the plan of run `{run}` names programs, libraries, sources, commands or \
+                     scripts, which are executed: explain it only if you trust who recorded it"
+                ));
+            }
             let places = arguments.measuring.host.places()?;
             let explanation = counted_anew(&arguments, &plan, phase, subjects, &places)?;
             let others = replaced::since(&results.trials(&run)?, &plan, subjects, &places);
@@ -181,15 +186,11 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     Ok(Code::Done)
 }
 
-/// That a run brings code, where it does: its folder may come from elsewhere.
-fn code_of(plan: &Plan, run: &str, subjects: [&str; 2]) -> Option<String> {
-    let mut explained = plan.subjects.iter().filter(|one| subjects.contains(&one.label.as_str()));
-    explained.any(|subject| subject.build.brings_code()).then(|| {
-        format!(
-            "note: run `{run}` names programs, libraries, sources or commands, which are executed: \
-             explain it only if you trust who recorded it"
-        )
-    })
+/// Whether the plan of a run, whose record may come from anybody, names code that is executed.
+fn brings_code(plan: &Plan, subjects: [&str; 2]) -> bool {
+    let mut own = plan.subjects.iter().filter(|one| subjects.contains(&one.label.as_str()));
+    own.any(|one| one.build.brings_code())
+        || plan.phases.iter().any(|phase| phase.script.lua.is_some())
 }
 
 /// The explanation of a phase and two subjects that a run has.
@@ -381,14 +382,15 @@ mod tests {
     }
 
     #[test]
-    fn a_run_says_that_it_brings_code() {
+    fn a_run_is_code_where_its_plan_names_some() {
         let mut plan = crate::versions::tests::plan_of(&[]);
-        let labels: Vec<String> = plan.subjects.iter().map(|one| one.label.clone()).collect();
-        let [first, second] = [0, 1].map(|place: usize| labels[place].as_str());
-        assert_eq!(code_of(&plan, "r", [first, second]), None);
+        let pair = ["base", "variant"];
+        for (subject, label) in plan.subjects.iter_mut().zip(pair) {
+            label.clone_into(&mut subject.label);
+        }
+        assert!(!brings_code(&plan, pair));
         plan.subjects[1].build.prefix = vec!["nice".to_owned()];
-        assert!(code_of(&plan, "r", [first, second]).is_some());
-        assert_eq!(code_of(&plan, "r", [first, "other"]), None);
+        assert!(brings_code(&plan, pair) && !brings_code(&plan, ["base", "base"]));
     }
 
     fn shipped() -> BTreeMap<String, SourceParts> {

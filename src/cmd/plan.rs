@@ -1,4 +1,4 @@
-//! `dbdyno plan`: what a run would do, and what it would cost; starts nothing.
+//! `dbdyno plan`: what a run would do, and what it would cost; starts no server.
 
 use super::Verb;
 use crate::{
@@ -12,7 +12,7 @@ use model::escape;
 pub(super) const VERB: Verb = Verb {
     name: "plan",
     about: "Shows what a run would do, with its time, disk and memory",
-    details: "Checks the experiment like `dbdyno run`, but starts nothing.",
+    details: "Checks the experiment like `dbdyno run`, but starts no server.",
     examples: &[
         ("dbdyno plan mysql-5.6-vs-9", "A shipped experiment"),
         ("dbdyno plan mine.toml --set blocks=8", "Your own file with one key changed"),

@@ -100,8 +100,10 @@ fn what_a_script_prints_is_in_no_output() {
     lab.write("own.lua", &format!("{prints}\nfunction prepare() end function event() end"));
     let good = "workloads = [\"./own.lua\"]\nfactors = { build = [\"postgres@18\"] }\n";
     lab.write("own.toml", &format!("question = \"?\"\n{good}"));
-    let plan = lab.succeed(&["plan", "own.toml", "--format", "json"]);
+    let (plan, said) = lab.ends(0, &["plan", "own.toml", "--format", "json"]);
     serde_json::from_str::<serde_json::Value>(&plan).unwrap();
+    // To plan it executes it.
+    assert!(said.contains("trust the author of `") && said.contains("own.lua`"), "{said}");
 }
 
 #[test]

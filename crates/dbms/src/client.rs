@@ -218,8 +218,8 @@ fn is_error(program: &str, line: &str) -> bool {
     marks.iter().any(|mark| line.starts_with(mark))
 }
 
-// A mirror's address may hold a user and a password.
-fn without_credentials(text: &str) -> String {
+/// A text without what stands before a host: an address may hold a user and a password.
+pub(crate) fn without_credentials(text: &str) -> String {
     let mut parts = text.split("://");
     let mut clean = parts.next().unwrap_or_default().to_owned();
     for part in parts {

@@ -10,7 +10,10 @@ use crate::{
 };
 use fs_err as fs;
 use model::secret::Secret;
-use rustix::fs::Access;
+use rustix::{
+    fs::{Access, Mode},
+    process::umask,
+};
 use sha2::{Digest, Sha256};
 use std::{
     io::Read,
@@ -39,6 +42,7 @@ impl Places {
     /// Fails where there is no such user, or no cache folder.
     pub fn of_this_host(server_user: &str) -> Result<Self> {
         if rustix::process::geteuid().is_root() {
+            keep_others_out();
             let user = ServerUser::of_this_host(server_user)?;
             return Self::at(Path::new(ROOT_OF_ROOT), Some(user));
         }
@@ -170,6 +174,13 @@ impl Places {
         }
         folder::make(folder, mode, None)
     }
+}
+
+/// Whatever umask root has: until their modes are set, nobody else may write to the files that are
+/// fetched and unpacked, nor keep a descriptor that can.
+fn keep_others_out() {
+    let own = umask(Mode::RWXG | Mode::RWXO);
+    umask(own | Mode::WGRP | Mode::WOTH);
 }
 
 /// Where builds and data lie of a user who is not root.

@@ -1,6 +1,6 @@
 //! What an experiment holds, for callers that choose from it before there is a plan.
 
-use crate::{Draft, draft::DraftPhase};
+use crate::{Draft, Workload, draft::DraftPhase};
 use model::{experiment::Design, plan::PhaseKind, subject::Build};
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -34,6 +34,16 @@ impl Draft {
             || ["allocator", "compiler"]
                 .iter()
                 .any(|factor| has(factor, |level| level.contains('/')))
+    }
+
+    /// Files of the scripts that are executed, for a plan too.
+    pub fn scripts(&self) -> Vec<&str> {
+        let workloads = self.phases.iter().map(|phase| &self.workloads[phase.workload]);
+        let own = workloads.filter(|workload| workload.is_script()).map(Workload::source);
+        let mut found: Vec<&str> = own.chain(self.prepare.as_deref()).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 
     /// Keys that are written and that the design does not use, and those that it uses.

@@ -1,6 +1,6 @@
 //! The noise bank: one file of JSON lines, one line per run of a build against itself.
 
-use crate::{Error, Result, layout};
+use crate::{Error, Result, layout, sums};
 use fs_err as fs;
 use model::bank::{BANK_FORMAT, BankedRun};
 use serde::de::DeserializeOwned;
@@ -19,10 +19,10 @@ pub struct Bank {
 impl Bank {
     /// The bank at `path`, or none if there is no such file.
     pub fn read(path: &Path) -> Result<Option<Self>> {
-        match fs::read(path) {
+        match sums::read(path) {
             Ok(bytes) => Self::parse(path, &bytes).map(Some),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error.into()),
+            Err(Error::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
@@ -156,6 +156,9 @@ mod tests {
         check("{\"format\":2}\n", "has format 2, this dbdyno reads up to 1");
         check("{\"format\":1}\n", "is not readable: line 1: missing field `run`;");
         check("\n\nhalf a li", "is not readable: line 3: ");
+        // A pipe would be waited for, and a device may have no end.
+        let said = Bank::read(Path::new("/dev/null")).unwrap_err().to_string();
+        assert!(said.contains("it is not a regular file"), "{said}");
     }
 
     #[test]

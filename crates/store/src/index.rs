@@ -23,11 +23,12 @@ use std::{
     time::Duration,
 };
 
-/// Grows with each change of the tables; another number in the file means rebuild.
+/// Grows with each change of what is in the table; another number in the file means rebuild.
 const VERSION: i64 = 3;
 
-/// Tables of this version and of those before it.
-const TABLES: [&str; 6] = ["entries", "runs", "trials", "slices", "imported", "warnings"];
+/// All that is in the file.
+const TABLE: &str =
+    "CREATE TABLE entries(id TEXT PRIMARY KEY, entry TEXT NOT NULL, sha256 TEXT NOT NULL)";
 
 /// What is known of one record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -171,26 +172,34 @@ pub(crate) fn records_of(results: &Results, run: &str) -> Result<Vec<PathBuf>> {
 /// locked): the records are enough.
 pub(crate) fn entries(results: &Path) -> Result<Entries> {
     let path = results.join(layout::INDEX);
+    // A folder may come from anybody, and its link lead to a database of the reader's own.
+    if path.is_symlink() {
+        return current(results, &Entries::new());
+    }
     let attempt = |mut connection: Connection| refresh(&mut connection, results);
     let on_disk = || open(&path).map_err(Problem::Sql).and_then(attempt);
     let mut read = on_disk();
-    if let Err(Problem::Sql(error)) = &read
-        && is_damaged(error)
-        && fs::remove_file(&path).is_ok()
-    {
-        // A damaged index is worth nothing: everything in it is in the records.
+    let is_worthless = match &read {
+        Err(Problem::Sql(error)) => is_damaged(error),
+        Err(Problem::Other) => true,
+        Ok(_) | Err(Problem::Store(_)) => false,
+    };
+    // Everything in it is in the records.
+    if is_worthless && fs::remove_file(&path).is_ok() {
         read = on_disk();
     }
     match read {
         Ok(entries) => Ok(entries),
         Err(Problem::Store(error)) => Err(error),
-        Err(Problem::Sql(_)) => Ok(current(results, &Entries::new())?),
+        Err(Problem::Sql(_) | Problem::Other) => current(results, &Entries::new()),
     }
 }
 
 /// What can go wrong between the records and the index.
 enum Problem {
     Sql(rusqlite::Error),
+    /// The file is no index of this version.
+    Other,
     Store(Error),
 }
 
@@ -229,14 +238,16 @@ fn refresh(connection: &mut Connection, results: &Path) -> std::result::Result<E
     let transaction =
         connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    if version != VERSION {
-        for table in TABLES {
-            transaction.execute_batch(&format!("DROP TABLE IF EXISTS {table}"))?;
+    let schema = "SELECT coalesce(group_concat(sql), '') FROM sqlite_master";
+    let schema: String = transaction.query_row(schema, [], |row| row.get(0))?;
+    match schema.as_str() {
+        "" => {
+            transaction.execute_batch(TABLE)?;
+            transaction.pragma_update(None, "user_version", VERSION)?;
         }
-        transaction.execute_batch(
-            "CREATE TABLE entries(id TEXT PRIMARY KEY, entry TEXT NOT NULL, sha256 TEXT NOT NULL)",
-        )?;
-        transaction.pragma_update(None, "user_version", VERSION)?;
+        // A view or a trigger of somebody else's might never end.
+        TABLE if version == VERSION => {}
+        _ => return Err(Problem::Other),
     }
     let known = read(&transaction)?;
     let found = current(results, &known)?;

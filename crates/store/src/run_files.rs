@@ -152,7 +152,12 @@ mod tests {
         assert!(write(name).is_err());
         fs::remove_dir(&beside).unwrap();
         assert_eq!((read(name).unwrap(), read(other).unwrap()), (None, Some(7)));
+        // As in a folder that came from somebody else.
+        let mine = dir.path().join("mine");
+        fs::write(&mine, "mine").unwrap();
+        std::os::unix::fs::symlink(&mine, &beside).unwrap();
         write(name).unwrap();
+        assert_eq!(fs::read_to_string(&mine).unwrap(), "mine");
         assert_eq!(read(name).unwrap(), Some(7));
         // As where whoever wrote it was killed.
         fs::rename(&path, &beside).unwrap();

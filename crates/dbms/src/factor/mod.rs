@@ -262,6 +262,8 @@ mod tests {
         check("prefix", "no-such-program", "no program `no-such-program` is in `/usr/bin:/bin`");
         check("environment", "JUST_A_NAME", "`JUST_A_NAME` is no variable");
         check("environment", "API_TOKEN=1", "`API_TOKEN` looks like a secret");
+        check("prefix", "env API_TOKEN=1", "a word of it looks like a secret");
+        check("prefix", "nice --token 1", "a word of it looks like a secret");
         check("transport", "udp", "`udp` is no transport");
         check("allocator", "", "`` is no allocator: write `jemalloc`, `tcmalloc`");
         check("allocator", "hoard", "`hoard` is no allocator: write `jemalloc`, `tcmalloc`");

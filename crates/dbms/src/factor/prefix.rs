@@ -2,7 +2,10 @@
 
 use super::{Factor, Up, processes};
 use crate::{Places, is_embedded, setup, task};
-use model::subject::{Build, Subject};
+use model::{
+    secret,
+    subject::{Build, Subject},
+};
 use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
@@ -19,6 +22,10 @@ pub(super) const FACTOR: Factor = Factor {
 
 fn give(level: &str, subject: &mut Subject, _: &Places) -> Result<(), String> {
     let words: Vec<String> = level.split_whitespace().map(str::to_owned).collect();
+    if !secret::secrets_in(&words).is_empty() {
+        let remedy = "levels are shown: set it by `prefix` of `[servers.NAME]`";
+        return Err(format!("a word of it looks like a secret, and {remedy}"));
+    }
     check(&words, &subject.build)?;
     subject.build.prefix.extend(words);
     Ok(())

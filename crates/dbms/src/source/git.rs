@@ -30,6 +30,12 @@ const ATTRIBUTES: &str =
     "* -export-ignore -export-subst -filter -text -ident -working-tree-encoding\n";
 
 fn check(tree: &Tree) -> Result<()> {
+    if holds_password(&tree.at) {
+        let tree = Tree { at: client::without_credentials(&tree.at), ..tree.clone() };
+        let reason = "has a password in its address, which command lines and records would show; \
+                      leave it out, and let git find it by its `credential.helper` or a key of ssh";
+        return Err(refused(&tree, reason));
+    }
     check_word(tree, &tree.at)?;
     if tree.revision.is_empty() {
         return Err(refused(tree, "lacks `rev`; name a tag, a branch or a commit"));
@@ -39,6 +45,13 @@ fn check(tree: &Tree) -> Result<()> {
         Some(folder) => check_revision(tree, &folder),
         None => Ok(()),
     }
+}
+
+/// Whether an address has a password before its host: `https://USER:PASSWORD@HOST/…`.
+fn holds_password(address: &str) -> bool {
+    let Some((_, rest)) = address.split_once("://") else { return false };
+    let host = rest.split('/').next().unwrap_or_default();
+    host.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'))
 }
 
 fn identify(tree: &Tree, places: &Places) -> Result<Identity> {

@@ -97,6 +97,26 @@ fn a_script_is_shown_as_the_workload_that_it_is() {
 }
 
 #[test]
+fn scripts_are_known_before_a_plan_executes_them() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["reads.lua", "writes.lua"] {
+        fs_err::write(folder.path().join(name), READS).unwrap();
+    }
+    let check = |keys: &str, expected: &[&str]| {
+        let text = format!("question = \"Which?\"\n{keys}\n[factors]\nbuild = [\"mysql@9\"]\n");
+        let draft = draft(folder.path(), &text).unwrap();
+        let names = draft.scripts().into_iter().filter_map(|path| path.rsplit('/').next());
+        let mut names: Vec<&str> = names.collect();
+        names.sort_unstable();
+        assert_eq!(names, expected);
+    };
+    check("workloads = [\"point-query\"]", &[]);
+    let list = "workloads = [\"./reads.lua\", \"point-query\"]";
+    check(list, &["reads.lua"]);
+    check(&format!("{list}\nprepare = \"./writes.lua\""), &["reads.lua", "writes.lua"]);
+}
+
+#[test]
 fn what_cannot_be_is_refused() {
     let check = |planned: Result<Plan, String>, expected: &str| {
         let error = planned.unwrap_err();

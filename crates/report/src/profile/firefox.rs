@@ -39,7 +39,7 @@ fn bytes(profile: &Profile) -> Result<Vec<u8>, String> {
             }
         }
     }
-    serde_json::to_vec(&file).map_err(|error| format!("a profile has no JSON form: {error}"))
+    super::json(&file)
 }
 
 /// A weight in as many samples as it needs: the format has 32 bits for each, and an operation of

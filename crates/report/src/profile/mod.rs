@@ -42,6 +42,13 @@ pub fn find(name: &str) -> Option<&'static ProfileFormat> {
     PROFILES.iter().find(|format| format.name == name)
 }
 
+/// A file of JSON, in which names from elsewhere steer no terminal.
+fn json(file: &impl serde::Serialize) -> Result<Vec<u8>, String> {
+    let text = serde_json::to_string(file);
+    let text = text.map_err(|error| format!("a profile has no JSON form: {error}"))?;
+    Ok(model::escape::json(&text).into_bytes())
+}
+
 /// What the track of a variant shows.
 fn track(profile: &Profile, variant: &str) -> String {
     format!("{variant}: {} per operation", unit(profile.by))

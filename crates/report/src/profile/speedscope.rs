@@ -47,7 +47,7 @@ fn bytes(profile: &Profile) -> Result<Vec<u8>, String> {
         "shared": { "frames": frames },
         "profiles": profiles,
     });
-    serde_json::to_vec(&file).map_err(|error| format!("a profile has no JSON form: {error}"))
+    super::json(&file)
 }
 
 #[cfg(test)]

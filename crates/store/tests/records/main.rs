@@ -359,15 +359,26 @@ fn a_resume_repeats_blocks_whose_records_were_changed() {
 }
 
 #[test]
-fn an_index_without_room_is_kept_in_memory() {
+fn an_index_of_somebody_else_is_replaced_and_a_link_is_left_alone() {
     let dir = tempfile::tempdir().unwrap();
     let (results, run) = start(dir.path(), "one", "h1");
     record(&run, "old", 0, 2).finish().unwrap();
-    // Every write to this device fails as on a full disk.
-    let index = dir.path().join("index.sqlite");
-    std::os::unix::fs::symlink("/dev/full", &index).unwrap();
-    let stored = results.slices(&Selection::All).unwrap();
-    assert_eq!(stored.slices.len(), 2);
+    let count = || results.slices(&Selection::All).unwrap().slices.len();
+    let (index, own) = (results.dir().join("index.sqlite"), dir.path().join("own.sqlite"));
+    let open = |path: &Path| rusqlite::Connection::open(path).unwrap();
+    let endless = "CREATE VIEW entries AS WITH RECURSIVE one(id) AS (SELECT 1 UNION ALL \
+                   SELECT id + 1 FROM one) SELECT id, '' AS entry, '' AS sha256 FROM one";
+    open(&index).execute_batch(endless).unwrap();
+    open(&index).pragma_update(None, "user_version", 3).unwrap();
+    assert_eq!(count(), 2);
+    let kind = "SELECT type FROM sqlite_master WHERE name = 'entries'";
+    let kind: String = open(&index).query_row(kind, [], |row| row.get(0)).unwrap();
+    assert_eq!(kind, "table");
+    fs::remove_file(&index).unwrap();
+    open(&own).execute_batch("CREATE TABLE runs(id)").unwrap();
+    std::os::unix::fs::symlink(&own, &index).unwrap();
+    assert_eq!(count(), 2);
+    assert!(open(&own).prepare("SELECT id FROM runs").is_ok());
 }
 
 #[test]

@@ -56,9 +56,16 @@ fn what_names_no_tree_is_refused_in_one_sentence() {
     check("archive", &root.join("no"), "", "does not exist; name a tarball");
     check("git", root, "", "lacks `rev`");
     check("git", &root.join("no"), "main", "does not exist; name the folder of a repository, or");
-    for address in ["https://example.invalid/db.git", "example.invalid:db", "ssh://x/db"] {
+    for address in [
+        "https://example.invalid/db.git",
+        "https://me@example.invalid:8443/db.git",
+        "example.invalid:db",
+        "ssh://git@x/db",
+    ] {
         check("git", Path::new(address), "main", "");
     }
+    let secret = Path::new("https://me:hunter2@example.invalid/db.git");
+    check("git", secret, "main", "`git https://example.invalid/db.git main` has a password in");
     check("git", root, "--upload-pack=/bin/x", "is no name");
     check("git", Path::new("--upload-pack=/bin/x"), "main", "is no name");
     check("crate", Path::new("libsqlite3-sys"), "0.30.1", "");
