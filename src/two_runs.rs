@@ -82,6 +82,7 @@ pub(crate) fn compare(
     comparison.conditions.extend(analysis::build_differences(headers(), &design));
     comparison.warnings.extend(changed);
     comparison.warnings.extend(remade([&base.plan, &new.plan]));
+    comparison.warnings.extend(early([&base.plan, &new.plan]));
     let hosts = [&base, &new].map(|side| &side.info.environment);
     comparison.warnings.extend(analysis::host_differences(hosts[0], hosts[1]));
     let widened = widened(results, &mut comparison, (&base, &pairs), &request.bank)?;
@@ -110,6 +111,17 @@ fn remade(plans: [&Plan; 2]) -> Option<String> {
         "the tables of `{schema}` are not the same in both runs: they differ in columns, indexes, \
          constraints or rows"
     ))
+}
+
+/// That one of two runs could end by what it found, where it could: its blocks are as many as they
+/// are because of their values.
+fn early(plans: [&Plan; 2]) -> Option<String> {
+    let could = |plan: &&Plan| !plan.experiment.looks.is_empty() && plan.subjects.len() > 1;
+    plans.iter().any(could).then(|| {
+        "a run with looks ends by its own verdicts, which those on two runs do not take into \
+         account"
+            .to_owned()
+    })
 }
 
 /// That two runs counted instructions in different ways, where they did.
@@ -404,6 +416,18 @@ mod tests {
         assert!(told(&[mark::PAIRED], &[mark::EMULATED]).is_some());
         assert_eq!(told(&[mark::EMULATED_ALONE], &[mark::EMULATED]), None);
         assert_eq!(told(&[mark::PAIRED], &[]), None);
+    }
+
+    #[test]
+    fn a_run_that_could_end_by_its_own_verdicts_is_told() {
+        let mut looked = crate::versions::tests::plan_of(&["looks=[4, 8]"]);
+        looked.subjects.push(looked.subjects[0].clone());
+        let mut fixed = looked.clone();
+        fixed.experiment.looks.clear();
+        assert!(early([&fixed, &looked]).is_some());
+        assert_eq!(early([&fixed, &fixed]), None);
+        looked.subjects.truncate(1);
+        assert_eq!(early([&looked, &fixed]), None, "one variant has no verdicts of its own");
     }
 
     #[test]
