@@ -279,28 +279,31 @@ impl Latencies {
             let near = [found.wall_start_ms, found.wall_start_ms.saturating_sub(1)];
             near.map(|at| (trial.to_owned(), at))
         };
-        let response = |found: &LatencyCounts| found.time == LatencyTime::Response;
-        let open: BTreeSet<(u64, String)> = counts
-            .iter()
-            .filter(|found| response(found))
-            .map(|found| (found.wall_start_ms, found.operation.clone()))
-            .collect();
-        for found in counts {
+        let is_response = |found: &LatencyCounts| found.time == LatencyTime::Response;
+        let operation = |found: &LatencyCounts| (found.wall_start_ms, found.operation.clone());
+        // Several roles may have an operation: each has a line of its own, in their order.
+        let mut lines: BTreeMap<(u64, String), usize> = BTreeMap::new();
+        let mut left = counts.into_iter().peekable();
+        while let Some(found) = left.next() {
+            let line = lines.entry(operation(&found)).or_default();
+            *line += usize::from(!is_response(&found));
+            let nth = line.saturating_sub(1);
             let Some(slice) = keys(&found).iter().find_map(|key| self.slices.get(key)) else {
                 continue;
             };
-            // In a closed loop the service times are the response times.
-            let counts =
-                response(&found) || !open.contains(&(found.wall_start_ms, found.operation.clone()));
-            let own = slice.roles.iter().find(|(name, _)| *name == found.operation);
-            match own.map(|(_, role)| role).filter(|role| !role.is_empty()) {
+            // In a closed loop the service times are the response times; else these follow them.
+            let follows =
+                |next: &LatencyCounts| is_response(next) && operation(next) == operation(&found);
+            let counts = is_response(&found) || !left.peek().is_some_and(follows);
+            let mut own = slice.roles.iter().filter(|(name, _)| *name == found.operation);
+            match own.nth(nth).map(|(_, role)| role).filter(|role| !role.is_empty()) {
                 // Roles do different things: together their times mean nothing.
                 Some(role) if counts => {
                     let place = slice.roles.iter().position(|(_, other)| other == role);
                     let key = (slice.place.clone(), place.unwrap_or(0), role.clone());
                     self.roles.entry(key).or_default().push(found);
                 }
-                None if !response(&found) => {
+                None if !is_response(&found) => {
                     self.counts.entry(slice.place.clone()).or_default().push(found);
                 }
                 _ => {}
@@ -341,7 +344,11 @@ fn rounded(wall_us: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{drive::StretchReport, reading::Reading, workload::Counts};
+    use model::{
+        drive::{OpReport, StretchReport},
+        reading::Reading,
+        workload::Counts,
+    };
 
     #[test]
     fn what_the_load_engine_costs_is_divided_as_other_costs_are() {
@@ -373,6 +380,32 @@ mod tests {
         };
         check(Counts::Operations, 40.0, 60_000.0);
         check(Counts::Statements, 2.0, 3_000.0);
+    }
+
+    #[test]
+    fn an_operation_of_two_roles_has_the_times_of_each() {
+        let op =
+            |role: &str| OpReport { name: "find".into(), role: role.into(), ..Default::default() };
+        let work = StretchReport { ops: vec![op("closed"), op("open")], ..Default::default() };
+        let slice = SliceRecord {
+            state: SliceState::Measured,
+            wall_start_us: 7_000,
+            work: Some(work),
+            ..SliceRecord::default()
+        };
+        let [run, experiment, trial] = ["r", "e", "t"].map(str::to_owned);
+        let mut latencies = Latencies::of(&[StoredSlice { run, experiment, trial, slice }]);
+        let line = |time, ns| LatencyCounts {
+            wall_start_ms: 7,
+            operation: "find".into(),
+            time,
+            counts: vec![(ns, 1)],
+        };
+        let [closed, open] = [1_000, 2_000].map(|ns| line(LatencyTime::Service, ns));
+        latencies.add("t", vec![closed, open, line(LatencyTime::Response, 9_000)]);
+        let times = latencies.role_times().into_iter().map(|one| (one.role, one.max_us));
+        let expected = [("closed".to_owned(), 1.0), ("open".to_owned(), 9.0)];
+        assert_eq!(times.collect::<Vec<_>>(), expected);
     }
 
     #[test]

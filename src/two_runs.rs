@@ -15,6 +15,7 @@ use model::{
     measurement::Measurement,
     number::counted,
     plan::{Phase, Plan},
+    quoted,
     subject::Subject,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -81,7 +82,7 @@ pub(crate) fn compare(
     comparison.warnings.extend(analysis::same_binaries(headers(), &run));
     comparison.conditions.extend(analysis::build_differences(headers(), &design));
     comparison.warnings.extend(changed);
-    comparison.warnings.extend(remade([&base.plan, &new.plan]));
+    comparison.warnings.extend(beside_variants([&base.plan, &new.plan]));
     let hosts = [&base, &new].map(|side| &side.info.environment);
     comparison.warnings.extend(analysis::host_differences(hosts[0], hosts[1]));
     let widened = widened(results, &mut comparison, (&base, &pairs), &request.bank)?;
@@ -103,6 +104,28 @@ pub(crate) fn compare(
     Ok((comparison, metrics))
 }
 
+/// What a ratio of two runs is of beside what differs between the variants.
+fn beside_variants(plans: [&Plan; 2]) -> impl Iterator<Item = String> {
+    let keys = differing_keys(plans);
+    let differ = (!keys.is_empty()).then(|| {
+        let keys = quoted(keys);
+        format!("the runs differ in {keys}, which changes values whatever the variant is")
+    });
+    [remade(plans), differ, early(plans)].into_iter().flatten()
+}
+
+/// The keys in which two experiments differ of those that change what one test of one build comes
+/// to.
+pub(crate) fn differing_keys([one, other]: [&Plan; 2]) -> Vec<&'static str> {
+    let [one, other] = [&one.experiment, &other.experiment];
+    let keys = [
+        ("design", one.design != other.design),
+        ("placement", one.placement != other.placement),
+        ("age", one.age != other.age),
+    ];
+    keys.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key).collect()
+}
+
 /// That tables of two runs are not the same, where they are not.
 fn remade(plans: [&Plan; 2]) -> Option<String> {
     let schema = sizes::remade(plans)?;
@@ -110,6 +133,17 @@ fn remade(plans: [&Plan; 2]) -> Option<String> {
         "the tables of `{schema}` are not the same in both runs: they differ in columns, indexes, \
          constraints or rows"
     ))
+}
+
+/// That one of two runs could end by what it found, where it could: its blocks are as many as they
+/// are because of their values.
+fn early(plans: [&Plan; 2]) -> Option<String> {
+    let could = |plan: &&Plan| !plan.experiment.looks.is_empty() && plan.subjects.len() > 1;
+    plans.iter().any(could).then(|| {
+        "a run with looks ends by its own verdicts, which those on two runs do not take into \
+         account"
+            .to_owned()
+    })
 }
 
 /// That two runs counted instructions in different ways, where they did.
@@ -408,6 +442,29 @@ mod tests {
         assert!(told(&[mark::PAIRED], &[mark::EMULATED]).is_some());
         assert_eq!(told(&[mark::EMULATED_ALONE], &[mark::EMULATED]), None);
         assert_eq!(told(&[mark::PAIRED], &[]), None);
+    }
+
+    #[test]
+    fn a_run_that_could_end_by_its_own_verdicts_is_told() {
+        let mut looked = crate::versions::tests::plan_of(&["looks=[4, 8]"]);
+        looked.subjects.push(looked.subjects[0].clone());
+        let mut fixed = looked.clone();
+        fixed.experiment.looks.clear();
+        assert!(early([&fixed, &looked]).is_some());
+        assert_eq!(early([&fixed, &fixed]), None);
+        looked.subjects.truncate(1);
+        assert_eq!(early([&looked, &fixed]), None, "one variant has no verdicts of its own");
+    }
+
+    #[test]
+    fn keys_that_change_what_a_test_comes_to_are_told() {
+        let plan = crate::versions::tests::plan_of(&[]);
+        let mut other = plan.clone();
+        other.experiment.seed += 1;
+        assert_eq!(beside_variants([&plan, &other]).count(), 0);
+        other.experiment.age = 1.0;
+        let said: Vec<String> = beside_variants([&plan, &other]).collect();
+        assert!(said.len() == 1 && said[0].contains("differ in `age`"), "{said:?}");
     }
 
     #[test]

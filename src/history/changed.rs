@@ -16,6 +16,8 @@ pub(super) fn beside_builds(plans: [&Plan; 2]) -> Vec<String> {
         (None, Some(schema)) => vec![format!("tables of `{schema}`: made in another way")],
         (None, None) => work(before, after).into_iter().collect(),
     };
+    let keys = two_runs::differing_keys(plans);
+    said.extend(keys.into_iter().map(|key| format!("`{key}` of the experiment")));
     for subject in &after.subjects {
         let differing =
             same(before, after, subject).map(|old| two_runs::beside_build(old, subject));
@@ -77,5 +79,6 @@ mod tests {
         let larger =
             format!("tables: {tables} of {rows} rows before, {tables} of {} rows now", rows + 1);
         check(&|plan| plan.experiment.rows += 1, &[&larger]);
+        check(&|plan| plan.experiment.age = 1.0, &["`age` of the experiment"]);
     }
 }

@@ -42,7 +42,7 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
     let margins = &design.margins;
     let selected = &observations.selected;
     let source = Source { cells, failures, subjects: &subjects, disturbed, selected, margins };
-    let phases = phases(observations);
+    let phases = phases(observations, design);
     let mut warnings = observations.warnings.clone();
     let mut results: Vec<PhaseResult> =
         phases.into_iter().map(|phase| source.phase(phase, &mut warnings)).collect();
@@ -125,7 +125,7 @@ fn subjects(observations: &Observations, design: &Design) -> Vec<(String, Option
 }
 
 /// The phases in the suite's order, without cells.
-fn phases(observations: &Observations) -> Vec<PhaseResult> {
+fn phases(observations: &Observations, design: &Design) -> Vec<PhaseResult> {
     let mut phases: BTreeMap<(u32, &str), PhaseResult> = BTreeMap::new();
     for m in all(observations) {
         phases.entry((m.position, &m.phase)).or_insert_with(|| PhaseResult {
@@ -135,6 +135,7 @@ fn phases(observations: &Observations) -> Vec<PhaseResult> {
             position: m.position,
             range: m.range,
             clients: m.clients,
+            lead_clients: design.phases.get(m.phase.as_str()).and_then(|facts| facts.lead_clients),
             cells: Vec::new(),
         });
     }

@@ -69,6 +69,8 @@ pub struct PhaseResult {
     pub range: Option<u64>,
     /// Connections.
     pub clients: u32,
+    /// Those of the roles that lead, where they may be others; 0 where these work at a set rate.
+    pub lead_clients: Option<u32>,
     /// Cells by subject, then metric.
     pub cells: Vec<Cell>,
 }
@@ -198,6 +200,12 @@ impl Comparison {
 }
 
 impl PhaseResult {
+    /// Connections whose operations follow each other, so that throughput tells the time of one;
+    /// 0 where none do, or their number is unknown.
+    pub fn busy_clients(&self) -> u32 {
+        self.lead_clients.filter(|_| self.clients > 0).unwrap_or(self.clients)
+    }
+
     /// Its name without the level of a factor, as phases have it that differ in this level alone.
     pub fn name_without(&self, factor: &str, level: &str) -> String {
         let part = format!("{factor}{level}");

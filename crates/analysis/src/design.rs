@@ -5,7 +5,7 @@ use model::{
     escape::terminal,
     experiment::Design as Kind,
     margins::Margins,
-    plan::{PhaseKind, Plan},
+    plan::{Phase, PhaseKind, Plan},
     quoted,
     script::{Script, Statement},
     workload::{Arrival, Class, Counts, NONE},
@@ -52,6 +52,9 @@ pub struct PhaseFacts {
     pub arrival: Arrival,
     /// Who does what, for workloads with roles.
     pub roles: Option<RoleFacts>,
+    /// Connections of the roles that lead, for workloads with roles; 0 where these work at a set
+    /// rate.
+    pub lead_clients: Option<u32>,
     /// Whether the rounds of a block are pieces of one work, and not repetitions of it: those of
     /// roles that say themselves when they end, in the interleaved design.
     pub has_pieces: bool,
@@ -71,7 +74,7 @@ impl Design {
         let label = |subject: &model::subject::Subject| subject.label.clone();
         let subjects =
             plan.subjects.iter().map(|s| (label(s), plan.base_of(s).map(str::to_owned))).collect();
-        let facts = |phase: &model::plan::Phase| {
+        let facts = |phase: &Phase| {
             let script = &phase.script;
             let is_index = phase.kind == PhaseKind::Index;
             let scans = !(is_index || script.writes() || searches(script));
@@ -101,6 +104,7 @@ impl Design {
                 drains: drains(script),
                 arrival: phase.arrival,
                 roles,
+                lead_clients: lead_clients(phase),
                 has_pieces,
                 slice_seconds,
                 is_script: script.lua.is_some(),
@@ -168,6 +172,17 @@ impl Design {
     }
 }
 
+/// Connections whose operations follow each other, if they are not those of the phase; none of
+/// them where a rate says when operations start.
+fn lead_clients(phase: &Phase) -> Option<u32> {
+    let leading = || phase.script.roles.iter().filter(|role| role.leads);
+    let clients = || leading().map(|role| role.clients).sum::<u32>();
+    match leading().all(|role| role.arrival == Arrival::Closed) {
+        true => phase.script.has_named_roles().then(clients),
+        false => Some(0),
+    }
+}
+
 /// Whether a workload searches an index: then it examines the rows that it returns.
 fn searches(script: &Script) -> bool {
     script.statements().any(|statement| statement.index.iter().any(|index| index != NONE))
@@ -188,10 +203,10 @@ mod tests {
     use super::*;
     use model::{
         experiment::Experiment,
-        plan::Phase,
         schema::{Schema, Table},
         script::{End, Op, Role},
         subject::{Build, Config, Subject},
+        workload::Spacing,
     };
 
     fn subject(levels: &[(&str, &str)]) -> Subject {
@@ -250,6 +265,25 @@ mod tests {
         check(Kind::Classic, PhaseKind::Measure, rows, false);
         check(Kind::Interleaved, PhaseKind::Index, rows, false);
         check(Kind::Interleaved, PhaseKind::Measure, End::Stretch, false);
+    }
+
+    #[test]
+    fn clients_that_lead_are_those_of_their_roles() {
+        let check = |name: &str, arrival: Arrival, expected: Option<u32>| {
+            let role = |leads, clients| Role {
+                name: name.into(),
+                clients,
+                arrival,
+                leads,
+                ..Role::default()
+            };
+            let script = Script { roles: vec![role(true, 8), role(false, 1)], ..Script::default() };
+            let phase = Phase { script, clients: 1, ..Phase::default() };
+            assert_eq!(lead_clients(&phase), expected, "{name} {arrival:?}");
+        };
+        check("reader", Arrival::Closed, Some(8));
+        check("", Arrival::Closed, None);
+        check("", Arrival::Open { per_second: 1.0, spacing: Spacing::Even }, Some(0));
     }
 
     #[test]

@@ -101,8 +101,8 @@ impl<'a> Evidence<'a> {
     pub fn time_change(&self) -> Option<f64> {
         let cell = self.cell(THROUGHPUT)?;
         let (base, value) = (cell.base_value?, cell.value?);
-        let change = f64::from(self.phase.clients) * 1e6 * (1.0 / value - 1.0 / base);
-        // Of an unknown number of clients, or of different ones, nobody knows.
+        let change = f64::from(self.phase.busy_clients()) * 1e6 * (1.0 / value - 1.0 / base);
+        // Of an unknown number of clients, of different ones, or at a set rate, nobody knows.
         let is_known = change != 0.0 && change.is_finite();
         (is_known && (change > 0.0) == (self.effect < 1.0)).then_some(change)
     }
@@ -229,10 +229,13 @@ mod tests {
     #[test]
     fn nobody_knows_the_time_of_an_unknown_number_of_clients() {
         let cell = testing::cell(THROUGHPUT, 100.0, 200.0);
-        let of = |clients| {
-            let phase = PhaseResult { cells: vec![cell.clone()], clients, ..testing::phase("p") };
+        let of = |clients, lead_clients| {
+            let cells = vec![cell.clone()];
+            let phase = PhaseResult { cells, clients, lead_clients, ..testing::phase("p") };
             Evidence::of(&phase, &phase.cells[0]).and_then(|evidence| evidence.time_change())
         };
-        assert_eq!((of(1), of(0)), (Some(-5000.0), None));
+        assert_eq!((of(1, None), of(0, None), of(0, Some(4))), (Some(-5000.0), None, None));
+        // Those of the role that leads, or of a set rate.
+        assert_eq!((of(1, Some(4)), of(4, Some(0))), (Some(-20_000.0), None));
     }
 }

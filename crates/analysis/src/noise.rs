@@ -161,7 +161,8 @@ pub fn banked(comparison: &Comparison, base: &str) -> Vec<BankedPhase> {
             logs.filter(|(_, logs)| logs.iter().all(|log| log.is_finite())).collect();
         let value = |cell: &Cell| Some((cell.metric.name.to_owned(), cell.base_value?));
         let own = phase.cells.iter().filter(|cell| cell.base.as_deref() == Some(base));
-        let values = own.filter(|cell| cell.metric.family.is_some()).filter_map(value).collect();
+        // Two runs may differ in whatever has a verdict, which is more than priors are known of.
+        let values = own.filter(|cell| cell.margin.is_some()).filter_map(value).collect();
         BankedPhase { phase: phase.phase.clone(), group: phase.group.clone(), log_ratios, values }
     };
     let phases = comparison.phases.iter().map(phase);
@@ -176,6 +177,7 @@ fn rounded(log: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
     use model::bank::BANK_FORMAT;
 
     fn run(server: &str, group: &str, logs: &[f64]) -> BankedRun {
@@ -211,5 +213,15 @@ mod tests {
         let deviations: Vec<f64> = found.values().map(|prior| prior.deviation).collect();
         assert!((deviations[1] / deviations[0] - 10.0).abs() < 1e-9, "{deviations:?}");
         assert!((0.01..0.02).contains(&deviations[0]), "{deviations:?}");
+    }
+
+    #[test]
+    fn a_bank_has_the_values_of_all_that_has_verdicts() {
+        let cells = ["ops_per_second", "latency_us_p95", "reads_per_op"];
+        let cell = |name| Cell { block_ratios: vec![1.0, 1.01], ..testing::cell(name, 2.0, 2.0) };
+        let phase = PhaseResult { cells: cells.map(cell).into(), ..testing::phase("p") };
+        let found = banked(&testing::comparison(vec![phase]), "old");
+        assert!(found[0].values.keys().eq(["latency_us_p95", "ops_per_second"]));
+        assert!(found[0].log_ratios.keys().eq(["ops_per_second"]));
     }
 }

@@ -3,6 +3,7 @@
 use crate::{
     Cell, Comparison, Outcome, PhaseResult,
     missed::misses,
+    rate::RATE,
     service_level::{PacedWork, ServiceLevel},
     shade::{Effect, PhaseCell, PhaseColumn},
     sla::{RULES, Rule},
@@ -92,6 +93,14 @@ fn cell(phase: &PhaseResult, subject: &str) -> PhaseCell {
     for mark in phase.cell(subject, TARGET).into_iter().flat_map(|cell| &cell.marks) {
         let misses = misses(mark).unwrap_or_default();
         levels.iter_mut().for_each(|level| obey(level, misses));
+        // That of queries is no target of inserted rows, and leaves nothing to compare either.
+        if levels.iter().all(|level| level.rule != RATE) {
+            let own = misses.iter().find(|miss| miss.rule == RATE);
+            let level = |miss: &Miss| {
+                ServiceLevel::new(RATE, Outcome::Missed, Vec::new(), miss.why.clone())
+            };
+            levels.extend(own.map(level));
+        }
     }
     let (rate, effect) = rate(phase, subject, &[QUERIES]);
     PhaseCell { rate, effect, inserted_per_second, levels, failure, ..PhaseCell::default() }

@@ -79,8 +79,10 @@ pub struct RecallCurve<'a> {
 
 fn searched<'a>(comparison: &'a Comparison, subject: &'a str) -> Vec<Searched<'a>> {
     let point = |phase: &'a PhaseResult| {
-        let value = |metric| phase.cell(subject, metric)?.value;
-        Some(Searched { subject, phase, recall: value(RECALL)?, rate: value(RATE)? })
+        let recall = phase.cell(subject, RECALL)?.value?;
+        // What missed its set rate compares with nothing.
+        let rate = phase.cell(subject, RATE).filter(|cell| cell.missed().is_none())?.value?;
+        Some(Searched { subject, phase, recall, rate })
     };
     comparison.phases.iter().filter_map(point).collect()
 }
@@ -200,7 +202,7 @@ fn index(one: &Searched<'_>) -> String {
 mod tests {
     use super::*;
     use crate::{Disturbed, testing};
-    use model::Levels;
+    use model::{Levels, mark::Mark};
     use std::sync::Arc;
 
     /// A setting with the recall and the rates of both variants.
@@ -251,6 +253,16 @@ mod tests {
         assert_eq!(at(0.9, 1), (Some(320.0), Some(3.2)));
         let (low, high) = reached[5].rows[1].interval.unwrap();
         assert!(low < 3.2 && high > 3.2, "{low} to {high}");
+    }
+
+    #[test]
+    fn a_setting_that_missed_its_rate_is_not_compared() {
+        let mut comparison = searches();
+        let missed = comparison.phases[0].cells.iter_mut().filter(|cell| cell.subject == "new");
+        missed.for_each(|cell| cell.marks = vec![Mark::Missed(Vec::new().into())]);
+        let reached = at_recalls(&comparison);
+        let row = reached.iter().find(|one| one.least == 0.9).map(|one| &one.rows[1]).unwrap();
+        assert_eq!((row.found.map(|found| found.rate), row.ratio), (Some(200.0), Some(2.0)));
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::{
 use model::{
     experiment::Design,
     number::{counted, ordinal},
-    plan::{Block, PhaseKind},
+    plan::{Block, Phase, PhaseKind},
     schedule::{self, Prepare, SHORT, Step},
 };
 
@@ -85,8 +85,7 @@ fn look(run: &mut Run<'_>, blocks: u32, index: usize) -> Result<Next, Error> {
         None
     };
     let Some(found) = found else { return Ok(Next::Block) };
-    let mut measured = run.plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
-    if measured.all(|phase| found.decided.contains(&phase.name)) {
+    if run.plan.phases.iter().all(|phase| !is_test(phase) || found.decided.contains(&phase.name)) {
         run.ended =
             Some(format!("the run ended after {}: no test is open", counted(blocks, "block")));
         return Ok(Next::End);
@@ -96,6 +95,11 @@ fn look(run: &mut Run<'_>, blocks: u32, index: usize) -> Result<Next, Error> {
     run.look =
         Look { decided: left(&found.decided), counted: left(&found.counted), ..Look::default() };
     Ok(Next::Block)
+}
+
+/// Whether a phase is compared: builds of indexes are, too.
+fn is_test(phase: &Phase) -> bool {
+    matches!(phase.kind, PhaseKind::Measure | PhaseKind::Index)
 }
 
 /// Blocks become shorter as phases are decided: a budget permits more of them than it seems.
@@ -354,4 +358,21 @@ fn prepare_trial(run: &Run<'_>, trial: &mut Trial, prepare: &Prepare) -> Result<
         trial.of_phase.marks.push(SHORT.to_owned());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn a_run_waits_for_builds_of_indexes_too() {
+        let check = |kind: PhaseKind, expected: bool| {
+            assert_eq!(is_test(&testing::phase(kind)), expected, "{kind:?}");
+        };
+        check(PhaseKind::Measure, true);
+        check(PhaseKind::Index, true);
+        check(PhaseKind::Warmup, false);
+        check(PhaseKind::Settle, false);
+    }
 }

@@ -58,7 +58,9 @@ enum BlockSpeed {
 impl BlockSpeed {
     fn of(block: &Block, slice: &Slice) -> Self {
         let planned = block.orders.get(slice.phase).map_or(0, Vec::len);
-        if (slice.round as usize + 1) < planned { Self::Open } else { Self::Final }
+        // One that is repeated has a number behind those that are still to come.
+        let round = slice.repeats.unwrap_or(slice.round) as usize;
+        if round + 1 < planned { Self::Open } else { Self::Final }
     }
 }
 
@@ -219,6 +221,18 @@ mod tests {
         assert!(!count(1, State::Disturbed), "another phase has no better luck");
         assert!(!count(1, State::Sound));
         assert!(count(1, State::Disturbed), "now and then it is quiet");
+    }
+
+    #[test]
+    fn the_speed_of_a_block_is_open_while_rounds_are_to_come() {
+        let check = |round, repeats, expected| {
+            let slice = Slice { round, repeats, ..slice(0) };
+            assert_eq!(BlockSpeed::of(&block(), &slice), expected, "{round} {repeats:?}");
+        };
+        check(2, None, BlockSpeed::Open);
+        check(3, None, BlockSpeed::Final);
+        check(4, Some(2), BlockSpeed::Open);
+        check(5, Some(3), BlockSpeed::Final);
     }
 
     #[test]

@@ -105,6 +105,21 @@ fn one_piece_that_missed_is_not_made_up_for_by_others() {
 }
 
 #[test]
+fn queries_that_missed_a_rate_of_their_own_have_no_ratio() {
+    let mut pieces = [piece("new", 0, 50.0), piece("old", 0, 100.0)].concat();
+    let rate = Rate { reached: 50.0, target: 100.0, needed: 95.0 };
+    let why = Why::Completed { rate, role: "query".into() };
+    let missed = Mark::Missed([Miss { rule: "rate".into(), why }].into());
+    for measurement in pieces.iter_mut().filter(|m| m.subject == "new") {
+        measurement.marks.push(missed.clone());
+    }
+    let columns = columns(pieces, Vec::new());
+    assert_eq!(cell(&columns, 0).missed().map(|level| level.rule), Some("rate"));
+    let shown = (find("marked").unwrap().relative)(&columns[0]);
+    assert_eq!(shown[0].content, Content::Missed(None));
+}
+
+#[test]
 fn a_step_that_failed_says_so_and_why() {
     let failures = vec![failure("new", "qr100"), failure("new", "qp100"), failure("old", "qp100")];
     let columns = columns(piece("old", 0, 100.0), failures);

@@ -10,7 +10,7 @@ use crate::{
     inputs::Inputs,
     number, summary, words,
 };
-use analysis::{PhaseColumn, PhaseResult};
+use analysis::{Outcome, PhaseCell, PhaseColumn, PhaseResult, sla::RULES};
 
 /// One step: its rates, and everything else that was measured in it.
 struct Step<'a> {
@@ -54,7 +54,10 @@ fn title(name: &str, step: &Step<'_>) -> String {
         1 => format!("{} {what} per second", number::value(high)),
         _ => format!("{} to {} {what} per second", number::value(low), number::value(high)),
     };
-    let missed = step.column.cells.iter().filter(|cell| cell.missed().is_some()).count();
+    let missed = |cell: &&PhaseCell| {
+        RULES.iter().any(|rule| cell.outcome(rule.name) == Some(Outcome::Missed))
+    };
+    let missed = step.column.cells.iter().filter(missed).count();
     let level = match (step.column.target_per_second, missed) {
         (None, _) => String::new(),
         (Some(_), 0) if rates().count() == 0 => String::new(),
@@ -84,7 +87,6 @@ fn items(inputs: &Inputs<'_>, step: &Step<'_>) -> Vec<Item> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analysis::PhaseCell;
 
     #[test]
     fn a_step_without_rates_tells_of_no_inserts() {

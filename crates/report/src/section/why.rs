@@ -291,8 +291,8 @@ fn identity(phase: &PhaseResult, diagnosis: &Diagnosis) -> Vec<Row> {
         let cell = phase.cell(&diagnosis.subject, metric)?;
         Some((cell.base_value?, cell.value?))
     };
-    let clients = f64::from(phase.clients);
-    // Of an unknown number of clients nobody knows the time of one.
+    let clients = f64::from(phase.busy_clients());
+    // Of an unknown number of clients, or at a set rate, nobody knows the time of one.
     let rates = pair(words::THROUGHPUT).filter(|(a, b)| clients > 0.0 && *a > 0.0 && *b > 0.0);
     let Some((base, value)) = rates else { return Vec::new() };
     let whole = (clients * 1e6 / base, clients * 1e6 / value);
