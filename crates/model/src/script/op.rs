@@ -81,6 +81,15 @@ impl Op {
         self.inserts() && values.any(|value| matches!(value, Value::Sequence { .. }))
     }
 
+    /// Its values and those of its statements, to change them.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
+        let of_statements = self.statements.iter_mut().flat_map(|one| {
+            let drawn = one.draws.iter_mut().chain(&mut one.row_draws);
+            drawn.map(|draw| &mut draw.value).chain(one.args.iter_mut().map(|arg| &mut arg.value))
+        });
+        self.draws.iter_mut().map(|draw| &mut draw.value).chain(of_statements)
+    }
+
     /// Rows that its statements with some effects change, by their definition.
     pub fn rows_by(&self, does: fn(Effect) -> bool) -> u64 {
         let own = self.statements.iter().filter(|one| does(one.effect));
