@@ -58,7 +58,8 @@ pub struct PhaseFacts {
     /// Whether the rounds of a block are pieces of one work, and not repetitions of it: those of
     /// roles that say themselves when they end, in the interleaved design.
     pub has_pieces: bool,
-    /// Planned length of a slice on the base [s]; 0 where it depends on the server.
+    /// Planned length of a slice on the base [s]; 0 where it depends on the server, or on the waits
+    /// of few operations.
     pub slice_seconds: f64,
     /// The operation whose committed executions are counted apart.
     pub committed: Option<String>,
@@ -92,9 +93,10 @@ impl Design {
                 && phase.kind == PhaseKind::Measure
                 && script.ends_by_itself();
             let slices = if has_pieces { plan.experiment.rounds.max(1) } else { 1 };
+            let is_rare = plan.experiment.design == Kind::Interleaved && is_rare(phase);
             let slice_seconds = match phase.kind {
-                PhaseKind::Measure => phase.seconds / f64::from(slices),
-                PhaseKind::Index | PhaseKind::Warmup | PhaseKind::Settle => 0.0,
+                PhaseKind::Measure if !is_rare => phase.seconds / f64::from(slices),
+                _ => 0.0,
             };
             PhaseFacts {
                 counts,
@@ -186,6 +188,16 @@ fn lead_clients(phase: &Phase) -> Option<u32> {
 /// Whether a workload searches an index: then it examines the rows that it returns.
 fn searches(script: &Script) -> bool {
     script.statements().any(|statement| statement.index.iter().any(|index| index != NONE))
+}
+
+/// Operations of a connection, at least, whose waits together are about as long as planned.
+const MANY_WAITS: f64 = 10.0;
+
+/// Whether a rate or pauses permit a connection only a few operations in a slice: it has one at
+/// least, and the slice ends with the last one of all connections.
+fn is_rare(phase: &Phase) -> bool {
+    let most = phase.script.most_per_connection();
+    most.is_some_and(|per_second| per_second * phase.seconds < MANY_WAITS)
 }
 
 /// Whether a workload does nothing but change rows, one statement at a time, and may find none.
@@ -284,6 +296,26 @@ mod tests {
         check("reader", Arrival::Closed, Some(8));
         check("", Arrival::Closed, None);
         check("", Arrival::Open { per_second: 1.0, spacing: Spacing::Even }, Some(0));
+    }
+
+    #[test]
+    fn a_slice_of_few_operations_that_wait_has_no_planned_length() {
+        let check = |design: Kind, arrival: Arrival, expected: f64| {
+            let mut plan = plan(Vec::new(), &[], &[]);
+            plan.experiment.design = design;
+            let role = Role { clients: 20, arrival, ..Role::default() };
+            let script = Script { roles: vec![role], ..Script::default() };
+            let phase = Phase { name: "p".into(), script, seconds: 2.0, ..Phase::default() };
+            plan.phases = vec![phase];
+            let found = Design::of(&plan).facts("p").slice_seconds;
+            assert_eq!(found, expected, "{design:?} {arrival:?}");
+        };
+        let at = |per_second| Arrival::Open { per_second, spacing: Spacing::Even };
+        // Each of 20 connections executes one: 20 s, and not 2 s.
+        check(Kind::Interleaved, at(1.0), 0.0);
+        check(Kind::Classic, at(1.0), 2.0);
+        check(Kind::Interleaved, at(1000.0), 2.0);
+        check(Kind::Interleaved, Arrival::Closed, 2.0);
     }
 
     #[test]

@@ -30,7 +30,10 @@ pub enum Error {
     #[error("{}", .0.message())]
     Protocol(Failure),
     /// A thread could not be started.
-    #[error("the thread of connection {index} cannot be started: {source}")]
+    #[error(
+        "the thread of connection {index} cannot be started: {source}; raise `ulimit -u` and \
+         `pids.max` of the control group (`TasksMax` of systemd), or use fewer clients"
+    )]
     Thread {
         /// Index of the connection.
         index: u32,
@@ -84,5 +87,17 @@ impl Error {
     /// Whether the connection to the server was lost.
     pub fn lost(&self) -> bool {
         matches!(self, Self::Server { failure, .. } if failure.is_lost())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_without_room_for_threads_is_told_what_to_raise() {
+        let source = std::io::Error::other("no room");
+        let message = Error::Thread { index: 7, source }.to_string();
+        assert!(message.contains("connection 7 cannot be started: no room; raise `ulimit -u`"));
     }
 }

@@ -10,6 +10,7 @@ mod sql;
 mod statement;
 mod values;
 
+use crate::arrival::Member;
 use crate::wire::Failure;
 pub use crate::wire::{Parameter, Sql, TIME_TEXT};
 use ::values::{
@@ -305,6 +306,20 @@ pub struct Sequence {
     pub key: String,
     /// First value of connection 0; connection `c` of `n` starts `c` later and steps by `n`.
     pub first: i64,
+    /// Connections of the roles before this one that execute the same operation.
+    pub before: u32,
+    /// Connections of all other roles that do.
+    pub others: u32,
+}
+
+impl Sequence {
+    /// A connection of the role among all that count.
+    pub(crate) fn among(&self, Member { index, clients }: Member) -> Member {
+        Member {
+            index: index.saturating_add(self.before),
+            clients: clients.saturating_add(self.others),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use crate::program::{Program, Roles};
 use crate::protocol::{self, PerClient};
 use crate::recorder::{Recorder, Series, Tally};
 use crate::scripts::{Events, Threads};
-use crate::transaction::{self, Coded, Declared, PerCoded, Scripted, Setup, Transaction};
+use crate::transaction::{self, Coded, Declared, Member, PerCoded, Scripted, Setup, Transaction};
 use crate::wire::{Client, Failure, FailureKind, Sql};
 use execution::{Execution, Timing};
 use model::drive::{Assignment, Connection, Stretch, Target, TracedStatement};
@@ -314,9 +314,12 @@ impl<C: Client + 'static> Worker<C> {
 
     /// Where the counters of a program stand: where this connection left them, or behind all that
     /// others reached.
-    fn executed(&self, program: &Program, clients: u64) -> Vec<u64> {
-        let of = |key: &String| self.counters.start(key, clients, self.sequences.get(key));
-        program.sequences.iter().map(|sequence| of(&sequence.key)).collect()
+    fn executed(&self, program: &Program, member: Member) -> Vec<u64> {
+        let started = program.sequences.iter().map(|sequence| {
+            let clients = u64::from(sequence.among(member).clients);
+            self.counters.start(&sequence.key, clients, self.sequences.get(&sequence.key))
+        });
+        started.collect()
     }
 
     fn alive(&self) -> Result<(), Failure> {
@@ -348,12 +351,13 @@ fn run_declared<C: Client + 'static>(
     start: &Start,
 ) -> Tally {
     let member = pairing.peer.member;
-    let clients = u64::from(member.clients);
-    let executed = worker.executed(program, clients);
+    let executed = worker.executed(program, member);
     let declared = Declared::new(program, pairing.kept, member, executed);
     let (tally, declared) = worker.execute(program, pairing, start, declared);
     for (sequence, executed) in program.sequences.iter().zip(declared.executed()) {
-        let reached = executed.saturating_mul(clients).saturating_add(u64::from(member.index));
+        let Member { index, clients } = sequence.among(member);
+        let clients = u64::from(clients);
+        let reached = executed.saturating_mul(clients).saturating_add(u64::from(index));
         worker.counters.note(&sequence.key, reached, clients);
         worker.sequences.insert(sequence.key.clone(), (clients, *executed));
     }

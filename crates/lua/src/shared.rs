@@ -33,7 +33,7 @@ pub(crate) struct Shared {
     /// Connections opened so far, by which lists of hosts are dealt.
     pub(crate) connections: AtomicUsize,
     /// How many numbers `rand.unique` has given.
-    pub(crate) unique: AtomicU32,
+    pub(crate) unique: Arc<AtomicU32>,
     /// What their order follows from.
     pub(crate) unique_seed: u64,
     /// Events that have begun and are not over, where they arrive at a rate.
@@ -99,7 +99,7 @@ impl Shared {
             expected: None,
             files: Mutex::default(),
             connections: AtomicUsize::new(0),
-            unique: AtomicU32::new(0),
+            unique: Arc::default(),
             unique_seed,
             working: AtomicU64::new(0),
             has_json: AtomicBool::new(false),

@@ -25,7 +25,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicU32, Ordering::Relaxed},
     },
     time::Instant,
 };
@@ -120,8 +120,9 @@ fn options_of(shared: &Shared, state: &State) -> Result<Opt, String> {
 /// Executes scripts for a driver.
 #[derive(Debug, Default)]
 pub struct LuaScripts {
-    /// How many numbers `rand.unique` has given in threads that are gone.
-    unique: Arc<AtomicU64>,
+    /// How many numbers `rand.unique` has given in the threads of all phases: those of one are gone
+    /// only when the next one's are started.
+    unique: Arc<AtomicU32>,
 }
 
 impl LuaScripts {
@@ -141,7 +142,7 @@ impl LuaScripts {
         settings.values.insert("threads".to_owned(), Value::Number(threads.into()));
         let mut made = Shared::new(made.line, settings, made.script, made.stop, made.out);
         made.expected = Some(lua.files.clone());
-        made.unique.store(self.unique.load(Relaxed) as u32, Relaxed);
+        made.unique = Arc::clone(&self.unique);
         Ok(made)
     }
 }
@@ -150,7 +151,7 @@ impl Scripts for LuaScripts {
     fn load(&self, target: &Target, lua: &Lua, job: &LoadJob) -> Result<LoadReport, Failure> {
         let mut shared = self.shared(lua, "prepare", target, job.threads.max(1))?;
         shared.settings.draws.seed = job.seed.max(1);
-        shared.unique.store(PREPARED, Relaxed);
+        shared.unique = Arc::new(AtomicU32::new(PREPARED));
         let shared = Arc::new(shared);
         let start = Instant::now();
         run::command(&shared).map_err(|error| Failure::own(error.to_string()))?;
@@ -167,15 +168,13 @@ impl Scripts for LuaScripts {
 
     fn open(&self, target: &Target, lua: &Lua, clients: u32) -> Result<Arc<dyn Threads>, Failure> {
         let shared = self.shared(lua, "run", target, clients)?;
-        let (shared, unique) = (Arc::new(shared), Arc::clone(&self.unique));
-        Ok(Arc::new(Script { shared, unique }))
+        Ok(Arc::new(Script { shared: Arc::new(shared) }))
     }
 }
 
 /// A script whose threads have one connection each.
 struct Script {
     shared: Arc<Shared>,
-    unique: Arc<AtomicU64>,
 }
 
 impl Threads for Script {
@@ -193,8 +192,8 @@ impl Threads for Script {
             let called = state.call(&init, index);
             called.map_err(|reason| failure(reason, state.host.take_failure()))?;
         }
-        let (shared, unique) = (Arc::clone(&self.shared), Arc::clone(&self.unique));
-        Ok(Box::new(Thread { shared, unique, state, event, index, before: Counted::default() }))
+        let shared = Arc::clone(&self.shared);
+        Ok(Box::new(Thread { shared, state, event, index, before: Counted::default() }))
     }
 }
 
@@ -209,7 +208,6 @@ fn failure(reason: String, last: Option<Failure>) -> Failure {
 
 struct Thread {
     shared: Arc<Shared>,
-    unique: Arc<AtomicU64>,
     state: State,
     event: mlua::Function,
     index: u32,
@@ -287,7 +285,6 @@ impl Drop for Thread {
             // There is nobody left whom its failure could tell anything.
             let _ = self.state.call(&done, self.index);
         }
-        self.unique.fetch_max(self.shared.unique.load(Relaxed).into(), Relaxed);
     }
 }
 
@@ -332,7 +329,7 @@ mod tests {
                       pcall(con.query, con, 'wrong') end";
         fs_err::write(&path, script).unwrap();
         let shared = Arc::new(shared(&path, "run", &BTreeMap::new(), None).unwrap());
-        let script = Script { shared, unique: Arc::default() };
+        let script = Script { shared };
         let mut events = script.start(0, Box::<Server>::default()).unwrap();
         assert!(events.attempt(&mut Counted::default()).is_ok());
         let failure = events.attempt(&mut Counted::default()).unwrap_err();
@@ -364,6 +361,33 @@ mod tests {
         LuaScripts::default().load(&target, &lua, &job).unwrap();
         let threads = LuaScripts::default().open(&target, &lua, 1).unwrap();
         let mut events = threads.start(0, Box::<Server>::default()).unwrap();
+        assert!(events.attempt(&mut Counted::default()).is_ok());
+    }
+
+    #[test]
+    fn unique_numbers_of_a_phase_are_not_those_of_the_one_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.lua").display().to_string();
+        let script = "local name = sysbench.cmdline.script_path .. '.numbers'\n\
+                      function event()\n\
+                      local known, file = {}, io.open(name, 'a+')\n\
+                      for line in file:lines() do known[tonumber(line)] = true end\n\
+                      for _ = 1, 100 do\n\
+                      local number = sysbench.rand.unique()\n\
+                      assert(not known[number])\n\
+                      file:write(number, '\\n') end\n\
+                      file:close() end";
+        fs_err::write(&path, script).unwrap();
+        let files = inspect(&path, &BTreeMap::new()).unwrap().files;
+        let lua = Lua { path, options: BTreeMap::new(), files };
+        let (scripts, target) = (LuaScripts::default(), Target::of("mysql", Endpoint::Port(1)));
+        let one = scripts.open(&target, &lua, 1).unwrap();
+        let mut events = one.start(0, Box::<Server>::default()).unwrap();
+        assert!(events.attempt(&mut Counted::default()).is_ok());
+        // The script of the next phase is opened while the threads of this one are there.
+        let next = scripts.open(&target, &lua, 1).unwrap();
+        drop((events, one));
+        let mut events = next.start(0, Box::<Server>::default()).unwrap();
         assert!(events.attempt(&mut Counted::default()).is_ok());
     }
 

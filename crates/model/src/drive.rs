@@ -294,7 +294,7 @@ pub struct StretchReport {
     pub others: u64,
     /// Rows returned.
     pub rows_read: u64,
-    /// Rows changed.
+    /// Rows changed, without those that were rolled back after an error.
     pub rows_changed: u64,
     /// Statements whose rows were outside what the workload expects.
     pub unexpected: u64,

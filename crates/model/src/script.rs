@@ -95,12 +95,13 @@ impl Script {
     }
 
     /// Whether it writes and leaves as many rows as it finds, as far as its statements say what
-    /// they do.
+    /// they do, and can do so again from the beginning.
     pub fn changes_in_place(&self) -> bool {
         let declared = self.coded.is_none() && self.lua.is_none();
         let is_known = |one: &Statement| one.class != Class::Write || one.effect != Effect::Other;
         let known = declared && self.statements().all(is_known);
-        known && self.writes() && self.ops().all(|op| op.inserts() == op.deletes())
+        let in_place = |op: &Op| op.inserts() == op.deletes() && !op.adds_by_counter();
+        known && self.writes() && self.ops().all(in_place)
     }
 
     /// What a subject is known not to do as the workload says.

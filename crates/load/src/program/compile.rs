@@ -86,12 +86,14 @@ impl<'a> Compiler<'a> {
             return Err((place, "its weight is 0; it must be at least 1".to_owned()));
         }
         let mut scope = DrawNames::default();
+        let counters = self.program.sequences.len();
         let at_op = |reason: String| (place.clone(), reason);
         let draws = self.values(op.name.clone()).draws(&op.draws, &mut scope).map_err(at_op)?;
         let mut statements = self.statements(op, &scope)?;
         if statements.is_empty() {
             return Err((place, "it has no statement to execute".to_owned()));
         }
+        self.share(op, counters);
         // Where the statements before it are left out (`repeat` 0), there is no table to be the
         // same.
         if let Some(first) = statements.iter_mut().find(|statement| statement.copies > 1)
@@ -118,6 +120,25 @@ impl<'a> Compiler<'a> {
             writes,
         });
         Ok(())
+    }
+
+    /// Roles that execute one operation share its counters, from number `first` on: these have the
+    /// same names there, and give each connection values of its own.
+    fn share(&mut self, op: &script::Op, first: usize) {
+        let executes = |role: &&Role| role.ops.iter().any(|one| one.name == op.name);
+        let clients = |roles: &[Role]| {
+            let sharing = roles.iter().filter(executes);
+            sharing.fold(0_u32, |sum, role| sum.saturating_add(role.clients))
+        };
+        let roles = &self.assignment.script.roles;
+        let own = roles.iter().position(|role| role.name == self.program.role).unwrap_or_default();
+        let (before, rest) = roles.split_at(own);
+        let before = clients(before);
+        let others = before.saturating_add(clients(rest.get(1..).unwrap_or_default()));
+        for (number, sequence) in self.program.sequences.iter_mut().skip(first).enumerate() {
+            sequence.key.push_str(&format!("/{number}"));
+            (sequence.before, sequence.others) = (before, others);
+        }
     }
 
     /// The statements of an operation in the order in which they are executed, those left out that

@@ -327,6 +327,32 @@ fn every_role_is_a_program_of_its_operations() {
 }
 
 #[test]
+fn roles_that_execute_one_operation_share_its_counters() {
+    let counting =
+        |name: &str| op(name, vec![statement("SELECT ?", vec![arg(Value::Sequence { first: 7 })])]);
+    let role = |name: &str, clients, ops: &[ModelOp]| Role {
+        clients,
+        ..closed_role(name, ops, End::Operations(1))
+    };
+    let all = vec![
+        role("a", 2, &[counting("own"), counting("shared")]),
+        role("b", 3, &[counting("shared")]),
+    ];
+    let roles = Roles::compile(&with_roles(all), "null").unwrap();
+    let counters = |part: usize| &roles.parts[part].program.sequences;
+    let shared = [&counters(0)[1], &counters(1)[0]];
+    assert_eq!(shared[0].key, shared[1].key);
+    assert_ne!(shared[0].key, counters(0)[0].key);
+    let places = |sequence: &Sequence, clients| -> Vec<(u32, u32)> {
+        let members = (0..clients).map(|index| sequence.among(Member { index, clients }));
+        members.map(|member| (member.index, member.clients)).collect()
+    };
+    assert_eq!(places(shared[0], 2), [(0, 5), (1, 5)]);
+    assert_eq!(places(shared[1], 3), [(2, 5), (3, 5), (4, 5)]);
+    assert_eq!(places(&counters(0)[0], 2), [(0, 2), (1, 2)]);
+}
+
+#[test]
 fn a_mode_of_its_own_counts_in_one_dialect() {
     let mut select = statement("SELECT ?", vec![uniform("1", "9")]);
     select.mode_for = [("mysql".to_owned(), Mode::Text)].into();

@@ -76,8 +76,9 @@ impl Values<'_> {
             Value::Consecutive { first } => Source::Ascending(*first),
             Value::Sequence { first } => {
                 let at = index(self.program.sequences.len())?;
-                let key = format!("{}/{}/{at}", self.program.name, self.place);
-                self.program.sequences.push(Sequence { key, first: *first });
+                let key = format!("{}/{}", self.program.name, self.place);
+                let (before, others) = (0, 0);
+                self.program.sequences.push(Sequence { key, first: *first, before, others });
                 Source::Sequence(at)
             }
             Value::Draw { name, plus } => self.draw(name, *plus, scope)?,

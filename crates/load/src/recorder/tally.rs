@@ -43,7 +43,7 @@ pub struct Tally {
     pub others: u64,
     /// Rows returned.
     pub rows_read: u64,
-    /// Rows changed.
+    /// Rows changed, without those that were rolled back after an error.
     pub rows_changed: u64,
     /// Statements whose rows were not as expected.
     pub unexpected: u64,

@@ -13,10 +13,8 @@ use model::workload::TableChoice;
 pub(crate) struct Declared<'a> {
     program: &'a Program,
     kept: &'a Kept,
-    /// Index among the connections of the role.
-    index: u64,
-    /// Connections of the role.
-    clients: u64,
+    /// Which connection of the role it is.
+    member: Member,
     registers: Box<[i64]>,
     texts: Box<[Box<[u8]>]>,
     /// Executions so far of each counter.
@@ -55,8 +53,7 @@ impl<'a> Declared<'a> {
         Self {
             program,
             kept,
-            index: u64::from(member.index),
-            clients: u64::from(member.clients),
+            member,
             registers: vec![0; program.registers].into(),
             texts: program.text_registers.iter().map(|length| vec![0; *length].into()).collect(),
             sequences: executed.into(),
@@ -97,7 +94,9 @@ impl Transaction for Declared<'_> {
                     match statement.table {
                         TableChoice::Fresh => self.copy = work.random.below(statement.copies),
                         TableChoice::Same => {}
-                        TableChoice::Connection => self.copy = self.index % statement.copies,
+                        TableChoice::Connection => {
+                            self.copy = u64::from(self.member.index) % statement.copies;
+                        }
                     }
                 }
                 if let Some(every) = statement.every {

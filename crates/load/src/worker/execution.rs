@@ -226,6 +226,7 @@ impl<'a, T: Transaction> Execution<'a, T> {
         if self.detailed {
             self.record_more(service, tally);
         }
+        self.rows_changed_before = tally.rows_changed;
         let statements = tally.statements();
         let since = statements - self.statements_before;
         self.statements_before = statements;
@@ -272,9 +273,9 @@ impl<'a, T: Transaction> Execution<'a, T> {
     }
 
     /// What a transaction takes back is not what the operation changed.
-    fn take_back(&mut self, tally: &Tally) {
+    fn take_back(&self, tally: &mut Tally) {
         if self.program.ops[self.op].transaction {
-            self.rows_changed_before = tally.rows_changed;
+            tally.rows_changed = self.rows_changed_before;
         }
     }
 

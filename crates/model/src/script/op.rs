@@ -1,6 +1,6 @@
 //! What is executed and repeated as a whole.
 
-use super::{Draw, Effect, Statement};
+use super::{Draw, Effect, Statement, Value};
 use crate::workload::Class;
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +69,25 @@ impl Op {
     /// Whether any of its statements takes rows away.
     pub fn deletes(&self) -> bool {
         self.statements.iter().any(|statement| statement.effect == Effect::Delete)
+    }
+
+    /// Whether it adds rows and has a counter among its values. Another driver counts from the
+    /// beginning again, and would add rows that are there.
+    pub fn adds_by_counter(&self) -> bool {
+        let drawn = self.statements.iter().flat_map(|one| one.draws.iter().chain(&one.row_draws));
+        let drawn = self.draws.iter().chain(drawn).map(|draw| &draw.value);
+        let given = self.statements.iter().flat_map(|one| &one.args).map(|arg| &arg.value);
+        let mut values = drawn.chain(given);
+        self.inserts() && values.any(|value| matches!(value, Value::Sequence { .. }))
+    }
+
+    /// Its values and those of its statements, to change them.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
+        let of_statements = self.statements.iter_mut().flat_map(|one| {
+            let drawn = one.draws.iter_mut().chain(&mut one.row_draws);
+            drawn.map(|draw| &mut draw.value).chain(one.args.iter_mut().map(|arg| &mut arg.value))
+        });
+        self.draws.iter_mut().map(|draw| &mut draw.value).chain(of_statements)
     }
 
     /// Rows that its statements with some effects change, by their definition.

@@ -35,6 +35,9 @@ fn what_adds_and_removes_as_many_rows_changes_in_place() {
     check(&[op(&[read, update])], true);
     check(&[op(&[update]), op(&[read])], true);
     check(&[op(&[delete, insert])], true);
+    let mut counting = op(&[delete, insert]);
+    counting.statements[1].args = vec![Arg { value: Value::Sequence { first: 1 }, list: None }];
+    check(&[counting], false);
     check(&[op(&[update, delete])], false);
     check(&[op(&[update]), op(&[insert])], false);
     check(&[op(&[update, (Class::Write, Effect::Other)])], false);

@@ -45,11 +45,13 @@ pub(super) fn age(run: &mut Run<'_>, instance: &mut Instance) -> Result<u64, Err
     Ok(all)
 }
 
-/// The operations of a script that write, for one connection that executes them on all tables.
+/// The operations of a script that write, and those whose captured values they may use, for one
+/// connection that executes them on all tables.
 fn writing(script: &Script) -> Script {
     let mut script = script.alone();
     for role in &mut script.roles {
-        role.ops.retain(|op| op.statements.iter().any(|one| one.class == Class::Write));
+        let needed = |one: &Statement| one.class == Class::Write || one.capture.is_some();
+        role.ops.retain(|op| op.statements.iter().any(needed));
         for op in &mut role.ops {
             // The table of the connection is always the first one.
             let own = |one: &&mut Statement| one.table == TableChoice::Connection;
@@ -86,6 +88,20 @@ mod tests {
         let [only] = found.roles[0].ops.as_slice() else { panic!("{found:?}") };
         let tables: Vec<TableChoice> = only.statements.iter().map(|one| one.table).collect();
         assert_eq!((only.name.as_str(), tables), ("measure", vec![TableChoice::Fresh, same, same]));
+    }
+
+    #[test]
+    fn what_captures_values_for_others_stays_with_them() {
+        let capture = Some("greatest".to_owned());
+        let look = Statement { class: Class::Read, capture, ..Statement::plain("SQL") };
+        let read = Statement { class: Class::Read, ..Statement::plain("SQL") };
+        let touch = Statement { class: Class::Write, ..Statement::plain("SQL") };
+        let ops = [("look", look), ("read", read), ("touch", touch)];
+        let ops = ops.map(|(name, statement)| vec![op(name, vec![statement])]);
+        let roles = ops.map(|ops| Role { ops, ..Role::default() }).into();
+        let found = writing(&Script { roles, ..script() });
+        let names: Vec<&str> = found.ops().map(|op| op.name.as_str()).collect();
+        assert_eq!(names, ["look", "touch"]);
     }
 
     #[test]

@@ -30,7 +30,7 @@ use model::{
     drive::{Assignment, Command, Origin, Reply, Trace, TracedStatement},
     plan::{Phase, PhaseKind, Plan},
     schema::Schema,
-    script::{Script, Statement},
+    script::{Script, Statement, Value},
     subject::Subject,
     workload::{Check, Class, Mode},
 };
@@ -190,9 +190,11 @@ fn subject_of(
     let limits = Limits { patience: Patience::OfStatements, ..template::SETTLE };
     maintenance::settle_now(run, subject, &mut instance, limits)?;
     verified.settings.insert(about.label.clone(), settings::check(&mut instance, about)?);
+    let mut counted: BTreeMap<&str, u64> = BTreeMap::new();
     for phase in plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure) {
         run.stop.check()?;
-        let (script, schema) = (phase.script.alone(), run.schema_of(phase)?.clone());
+        let (mut script, schema) = (phase.script.alone(), run.schema_of(phase)?.clone());
+        count_on(&mut script, operations, counted.entry(&phase.script.workload).or_default());
         let assignment = Assignment { script, schema, mode: phase.mode };
         let case =
             Case { assignment: &assignment, subject: about, operations, seed: seed(plan, phase) };
@@ -202,6 +204,25 @@ fn subject_of(
     }
     instance.end()?;
     files::remove_folder(&data)
+}
+
+/// Lets the counters of a script begin behind those of earlier phases of its workload, whose rows
+/// are in the tables: `counted` values at most, to which those of its own operations are added.
+fn count_on(script: &mut Script, operations: u64, counted: &mut u64) {
+    let values = |one: &Statement| {
+        let of_row: u64 = one.args.iter().map(|arg| u64::from(arg.list.unwrap_or(1))).sum();
+        let rows = u64::from(one.rows_per_statement.unwrap_or(1));
+        one.repeat.max(1).saturating_mul(rows).saturating_mul(of_row.max(1))
+    };
+    let of_operation = script.statements().map(values).fold(0, u64::saturating_add);
+    for op in script.roles.iter_mut().flat_map(|role| &mut role.ops) {
+        for value in op.values_mut() {
+            if let Value::Sequence { first } = value {
+                *first = first.saturating_add_unsigned(*counted);
+            }
+        }
+    }
+    *counted = counted.saturating_add(of_operation.saturating_mul(operations));
 }
 
 /// The same for all subjects.
@@ -394,7 +415,7 @@ fn shown(one: &TracedStatement) -> String {
 mod tests {
     use super::*;
     use crate::testing::{decimal, op, script};
-    use model::script::Role;
+    use model::script::{Arg, Role};
 
     fn with(statements: Vec<Statement>) -> Assignment {
         let ops = vec![model::script::Op { transaction: true, ..op("o", statements) }];
@@ -414,6 +435,21 @@ mod tests {
         let statements = &all.script.roles[0].ops[0].statements;
         let modes: Vec<Mode> = statements[1..3].iter().map(|s| s.mode).collect();
         assert_eq!(modes, [Mode::Text, Mode::Prepared]);
+    }
+
+    #[test]
+    fn counters_go_on_from_phase_to_phase_of_a_workload() {
+        let mut insert = Statement { repeat: 2, ..Statement::plain("INSERT") };
+        insert.args = vec![Arg { value: Value::Sequence { first: 7 }, list: Some(3) }];
+        let whole = with(vec![insert]).script;
+        let mut counted = 0;
+        let firsts = [(); 3].map(|()| {
+            let mut script = whole.clone();
+            count_on(&mut script, 10, &mut counted);
+            script.roles[0].ops[0].values_mut().next().cloned()
+        });
+        let expected = [7, 67, 127].map(|first| Some(Value::Sequence { first }));
+        assert_eq!(firsts, expected);
     }
 
     #[test]

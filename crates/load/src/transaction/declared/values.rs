@@ -1,6 +1,6 @@
 //! The values of a connection's statements: drawn, remembered, kept.
 
-use super::Declared;
+use super::{Declared, Member};
 use crate::clock::write_time;
 use crate::program::{Draw, Source, Span, Statement, TIME_TEXT};
 use crate::wire::{Client, Draft};
@@ -203,8 +203,11 @@ impl Declared<'_> {
                 let at = usize::from(at);
                 let executed = self.sequences[at];
                 self.sequences[at] += 1;
-                let distance = self.index.wrapping_add(self.clients.wrapping_mul(executed));
-                self.program.sequences[at].first.wrapping_add(distance as i64)
+                let sequence = &self.program.sequences[at];
+                let Member { index, clients } = sequence.among(self.member);
+                let distance = u64::from(clients).wrapping_mul(executed);
+                let distance = distance.wrapping_add(u64::from(index));
+                sequence.first.wrapping_add(distance as i64)
             }
             Source::Register { index, plus } => {
                 self.registers[usize::from(index)].wrapping_add(plus)

@@ -55,7 +55,9 @@ fn rows_that_were_rolled_back_are_not_those_of_the_operation() {
         let both = assignment(vec![named("a"), named("b")], 1);
         let tally = executed(&both, &closed(2), &mut client, &mut clock);
         assert_eq!(tally.retries + tally.failed, 1);
-        tally.recorder.details.iter().map(|one| one.rows_changed).sum::<u64>()
+        let sum = tally.recorder.details.iter().map(|one| one.rows_changed).sum::<u64>();
+        assert_eq!(tally.rows_changed, sum);
+        sum
     };
     // Every statement changes a row, BEGIN and COMMIT too: four by each of two operations.
     assert_eq!(changed(FailureKind::Retry, true), 8);
@@ -64,4 +66,17 @@ fn rows_that_were_rolled_back_are_not_those_of_the_operation() {
     // The same of an operation that is given up: only the other one has changed anything.
     assert_eq!(changed(FailureKind::Statement, true), 4);
     assert_eq!(changed(FailureKind::Statement, false), 3);
+}
+
+#[test]
+fn rows_that_were_rolled_back_are_not_those_of_the_only_operation() {
+    let changed = |kind| {
+        let statements = vec![statement("A", vec![]), statement("B", vec![])];
+        let only = ModelOp { transaction: true, ..op("o", statements) };
+        // The last but one statement of the second execution.
+        let mut client = Scripted { failures: vec![(7, kind)], ..Scripted::default() };
+        let mut clock = FakeClock { now: 0, step: 1000 };
+        executed(&assignment(vec![only], 1), &closed(2), &mut client, &mut clock).rows_changed
+    };
+    assert_eq!([FailureKind::Retry, FailureKind::Statement].map(changed), [8, 4]);
 }
