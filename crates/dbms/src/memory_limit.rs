@@ -84,7 +84,7 @@ fn own_of_version_1(mounts: &str, groups: &str) -> Option<PathBuf> {
         let mut parts = line.splitn(3, ':').skip(1);
         has_memory(parts.next()?).then(|| parts.next()).flatten()
     })?;
-    // In a container the path may begin with one of the host's, of which nothing is seen there.
+    // In a container the path may begin with folders of the host, which do not exist there.
     let mut parts = Path::new(own.trim_start_matches('/')).components();
     loop {
         let inside = tree.join(parts.as_path());

@@ -245,7 +245,7 @@ fn refresh(connection: &mut Connection, results: &Path) -> std::result::Result<E
             transaction.execute_batch(TABLE)?;
             transaction.pragma_update(None, "user_version", VERSION)?;
         }
-        // A view or a trigger of somebody else's might never end.
+        // A view or a trigger of a folder from elsewhere might never end.
         TABLE if version == VERSION => {}
         _ => return Err(Problem::Other),
     }

@@ -84,7 +84,7 @@ pub(crate) fn beside(path: &Path) -> PathBuf {
 /// else has put there. Where that fails, as on a full disk, nothing is left.
 pub(crate) fn write_beside(path: &Path, bytes: &[u8]) -> Result<()> {
     let beside = beside(path);
-    // Whoever was killed may have left one.
+    // A killed process may have left one.
     let _ = fs::remove_file(&beside);
     let mut options = fs::OpenOptions::new();
     let written = options.write(true).create_new(true).open(&beside).and_then(|mut file| {

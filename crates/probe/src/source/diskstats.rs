@@ -49,13 +49,13 @@ fn open(target: &Target, _: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
     Ok(Some(Box::new(Open { path, name, disk, times: [Time::default(); 3] })))
 }
 
-/// Whether the kernel counts nothing of a disk, whose counters then stand still: it is told so, or
-/// the driver never does. What holds a file system was read at least once.
+/// Whether the kernel counts nothing of a disk, so that its counters stand still: `iostats` is 0, or
+/// its driver never counts. What holds a file system was read at least once.
 fn counts_nothing(sys: &Path, disk: &DiskStat) -> bool {
     let folder = sys.join("block").join(&disk.name);
-    let told = || fs_err::read_to_string(folder.join("queue/iostats")).unwrap_or_default();
+    let setting = || fs_err::read_to_string(folder.join("queue/iostats")).unwrap_or_default();
     // Drivers without queues of requests count whatever that says.
-    let is_off = || folder.join("mq").is_dir() && told().trim() == "0";
+    let is_off = || folder.join("mq").is_dir() && setting().trim() == "0";
     (disk.reads == 0 && disk.writes == 0) || is_off()
 }
 
