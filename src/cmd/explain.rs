@@ -21,6 +21,8 @@ use model::{
     escape,
     explanation::{EXPLANATION_FORMAT, Explanation, Quantity, Side},
     plan::{Phase, PhaseKind, Plan},
+    secret::HIDDEN,
+    subject::Subject,
 };
 use report::{
     document::Document,
@@ -152,6 +154,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let (explanation, added) = match arguments.kept {
         true => (kept(&results, &run, by, phase, subjects)?, Ok(())),
         false => {
+            check_secrets(&plan, &run, subjects)?;
             if brings_code(&plan, subjects) {
                 talk::say(&format!(
                     "note: the plan of run `{run}` names programs, libraries, sources, commands or \
@@ -184,6 +187,20 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     // What took minutes is shown, also where the folder takes nothing.
     added.with_context(|| format!("this is not added to run `{run}`"))?;
     Ok(Code::Done)
+}
+
+/// Refuses variants of which the plan lacks what their servers need: records keep no secrets.
+fn check_secrets(plan: &Plan, run: &str, subjects: [&str; 2]) -> anyhow::Result<()> {
+    let mut own = plan.subjects.iter().filter(|one| subjects.contains(&one.label.as_str()));
+    let lacks = |one: &&Subject| {
+        one.build.secrets().into_iter().chain(one.config.secrets()).any(|value| value == HIDDEN)
+    };
+    let Some(subject) = own.find(lacks) else { return Ok(()) };
+    bail!(
+        "`{}` needs a password or another secret, which run `{run}` does not keep: explain a run \
+         of the same experiment without it",
+        subject.label
+    )
 }
 
 /// Whether the plan of a run, whose record may come from anybody, names code that is executed.
@@ -391,6 +408,18 @@ mod tests {
         assert!(!brings_code(&plan, pair));
         plan.subjects[1].build.prefix = vec!["nice".to_owned()];
         assert!(brings_code(&plan, pair) && !brings_code(&plan, ["base", "base"]));
+    }
+
+    #[test]
+    fn a_variant_whose_secrets_are_not_kept_is_refused() {
+        let mut plan = crate::versions::tests::plan_of(&[]);
+        let labels: Vec<String> = plan.subjects.iter().map(|one| one.label.clone()).collect();
+        let pair = [labels[0].as_str(), labels[1].as_str()];
+        let refused = |plan: &Plan| check_secrets(plan, "r", pair).err().map(|one| one.to_string());
+        plan.subjects[1].build.environment = vec![("API_KEY".to_owned(), "as given".to_owned())];
+        assert_eq!(refused(&plan), None);
+        let kept = serde_json::from_value(serde_json::to_value(&plan).unwrap()).unwrap();
+        assert!(refused(&kept).unwrap().starts_with(&format!("`{}` needs a password", pair[1])));
     }
 
     fn shipped() -> BTreeMap<String, SourceParts> {
