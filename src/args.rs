@@ -1,6 +1,6 @@
 //! Option groups that several commands share.
 
-use crate::{idle, talk, two_runs};
+use crate::{idle, talk, trust, two_runs};
 use anyhow::Context;
 use clap::{
     Arg, ArgMatches, Args, Command, ValueEnum, builder::NonEmptyStringValueParser as NonEmpty,
@@ -416,20 +416,6 @@ impl ExperimentArgs {
         command.mut_arg("experiment", |argument| argument.required(true))
     }
 
-    /// Says that an experiment of the user's is code, where it brings some: whoever wrote it
-    /// decides what is executed.
-    pub(crate) fn warn_of_code(&self, catalog: &Catalog) -> anyhow::Result<()> {
-        let name = self.experiment.as_deref().unwrap_or_default();
-        if is_own(name, catalog)? && self.draft(catalog, &Unset::default())?.brings_code() {
-            talk::say(&format!(
-                "note: `{name}` names programs, libraries, sources or commands (`basedir`, \
-                 `source`, `prefix`, `environment`, `allocator`, `compiler`, `agent`), which are \
-                 executed: run it only if you trust its author"
-            ));
-        }
-        Ok(())
-    }
-
     /// The experiment, whose versions are still open, with values for what it does not set.
     pub(crate) fn draft(&self, catalog: &Catalog, unset: &Unset) -> anyhow::Result<plan::Draft> {
         let name = self.experiment.as_deref().context("name an experiment")?;
@@ -461,26 +447,8 @@ impl ExperimentArgs {
         let versions = crate::versions::HostVersions { places };
         let draft = self.draft(catalog, unset)?;
         idle::tell(&draft);
-        warn_of_scripts(&draft);
+        trust::warn_of_scripts(&draft);
         Ok(plan::plan(&draft, catalog, &versions)?)
-    }
-}
-
-/// Whether an experiment is not the shipped one of its name: a file, or one of `--catalog`.
-fn is_own(name: &str, catalog: &Catalog) -> anyhow::Result<bool> {
-    let text = |catalog: &Catalog| catalog.text(plan::Kind::Experiment, name).ok();
-    Ok(plan::is_path(name) || text(catalog) != text(&Catalog::embedded()?))
-}
-
-/// Says that scripts of an experiment are code, before a plan executes them to know their options.
-pub(crate) fn warn_of_scripts(draft: &plan::Draft) {
-    let scripts = draft.scripts();
-    if !scripts.is_empty() {
-        let scripts = model::quoted(scripts);
-        talk::say(&format!(
-            "note: the scripts of this experiment are executed, also to plan it: use it only if \
-             you trust the author of {scripts}"
-        ));
     }
 }
 
@@ -495,21 +463,3 @@ pub(crate) struct Unset {
 
 /// The experiment that `dbdyno run` takes where none is named.
 pub(crate) const QUICKSTART: &str = "quickstart";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_experiment_of_another_catalog_is_not_the_shipped_one() {
-        let folder = tempfile::tempdir().unwrap();
-        let own = folder.path().join("experiments");
-        fs_err::create_dir(&own).unwrap();
-        fs_err::write(own.join("quickstart.toml"), "question = \"?\"").unwrap();
-        let shipped = Catalog::embedded().unwrap();
-        let other = Catalog::with_overlay(folder.path()).unwrap();
-        let found = |name: &str, catalog: &Catalog| is_own(name, catalog).unwrap();
-        assert!(!found("quickstart", &shipped) && found("quickstart", &other));
-        assert!(!found("verify", &other) && found("./mine.toml", &shipped));
-    }
-}

@@ -36,6 +36,7 @@ mod shell;
 mod signals;
 mod sizes;
 mod talk;
+mod trust;
 mod two_runs;
 mod versions;
 

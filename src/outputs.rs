@@ -103,7 +103,8 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     };
     let new = format!(".{}.{}.new", name.to_string_lossy(), std::process::id());
     let new = path.with_file_name(new);
-    let written = write_new(&new, bytes).and_then(|()| fs_err::rename(&new, path));
+    let written = store::new_file(&new).and_then(|mut file| file.write_all(bytes));
+    let written = written.and_then(|()| fs_err::rename(&new, path));
     let Err(error) = written else { return Ok(()) };
     let _ = fs_err::remove_file(&new);
     // A file may be replaced in a folder that takes no new ones.
@@ -111,14 +112,6 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         io::ErrorKind::PermissionDenied => fs_err::write(path, bytes),
         _ => Err(error),
     }
-}
-
-/// Writes a file that nobody else has put there, as a link to another one.
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // An earlier process of this number may have left it.
-    let _ = fs_err::remove_file(path);
-    let mut options = fs_err::OpenOptions::new();
-    options.write(true).create_new(true).open(path)?.write_all(bytes)
 }
 
 /// Creates a folder with those above it, unless it is there.

@@ -2,11 +2,11 @@
 
 use super::Verb;
 use crate::{
-    args::{Color, CountsArgs, ExperimentArgs, MeasuringArgs, Unset, warn_of_scripts},
+    args::{Color, CountsArgs, ExperimentArgs, MeasuringArgs, Unset},
     bisect::{Bisection, FOLDER, Positions},
     credentials,
     exit::Code,
-    signals, talk,
+    signals, talk, trust,
 };
 use ::plan::Draft;
 use anyhow::{Context, bail, ensure};
@@ -112,8 +112,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         Some(name) => analysis::select_metrics(std::slice::from_ref(name))?.first().copied(),
         None => None,
     };
-    arguments.experiment.warn_of_code(&catalog)?;
-    warn_of_scripts(&draft);
+    trust::warn_of_code(&arguments.experiment, &catalog)?;
+    trust::warn_of_scripts(&draft);
     let stop = Stop::default();
     signals::connect(&stop).context("cannot listen for Ctrl-C")?;
     let results = measuring.results.results.join(FOLDER);

@@ -2,13 +2,13 @@
 
 use super::Verb;
 use crate::{
-    args::{Color, CountsArgs, ExperimentArgs, MeasuringArgs, QUICKSTART, Unset, warn_of_scripts},
+    args::{Color, CountsArgs, ExperimentArgs, MeasuringArgs, QUICKSTART, Unset},
     comparison, count, credentials,
     exit::Code,
     idle,
     noise::{self, BankChoice},
     progress::Terminal,
-    signals, talk,
+    signals, talk, trust,
     versions::HostVersions,
 };
 use anyhow::{Context, ensure};
@@ -66,7 +66,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let places = measuring.host.places()?;
     let mut draft = arguments.experiment.draft(&catalog, &Unset::default())?;
     idle::tell(&draft);
-    warn_of_scripts(&draft);
+    trust::warn_of_scripts(&draft);
     let experiment = draft.experiment.name.clone();
     let versions = HostVersions { places: &places };
     ensure!(
@@ -91,7 +91,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         draft.experiment.seed = draft.experiment.seed.wrapping_add(1);
         let plan = plan::plan_against_itself(&draft, &catalog, &versions)?;
         if index == 1 {
-            arguments.experiment.warn_of_code(&catalog)?;
+            trust::warn_of_code(&arguments.experiment, &catalog)?;
         }
         talk::say(&format!("run {index} of {} against itself", arguments.runs));
         let terminal = Terminal::new(measuring.progress).expecting(&plan);

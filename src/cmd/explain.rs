@@ -8,7 +8,7 @@ use crate::{
     exit::Code,
     measured,
     progress::Terminal,
-    replaced, signals, talk, two_runs,
+    replaced, signals, talk, trust, two_runs,
 };
 use ::plan::hint;
 use analysis::explained::{Explained, stacks};
@@ -154,13 +154,10 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let (explanation, added) = match arguments.kept {
         true => (kept(&results, &run, by, phase, subjects)?, Ok(())),
         false => {
-            check_secrets(&plan, &run, subjects)?;
-            if brings_code(&plan, subjects) {
-                talk::say(&format!(
-                    "note: the plan of run `{run}` names programs, libraries, sources, commands or \
-                     scripts, which are executed: explain it only if you trust who recorded it"
-                ));
-            }
+            let is_explained = |one: &&Subject| subjects.contains(&one.label.as_str());
+            let variants: Vec<&Subject> = plan.subjects.iter().filter(is_explained).collect();
+            check_secrets(&run, &variants)?;
+            trust::warn_of_record(&run, &plan, &variants);
             let places = arguments.measuring.host.places()?;
             let explanation = counted_anew(&arguments, &plan, phase, subjects, &places)?;
             let others = replaced::since(&results.trials(&run)?, &plan, subjects, &places);
@@ -190,24 +187,16 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
 }
 
 /// Refuses variants of which the plan lacks what their servers need: records keep no secrets.
-fn check_secrets(plan: &Plan, run: &str, subjects: [&str; 2]) -> anyhow::Result<()> {
-    let mut own = plan.subjects.iter().filter(|one| subjects.contains(&one.label.as_str()));
-    let lacks = |one: &&Subject| {
+fn check_secrets(run: &str, variants: &[&Subject]) -> anyhow::Result<()> {
+    let lacks = |one: &&&Subject| {
         one.build.secrets().into_iter().chain(one.config.secrets()).any(|value| value == HIDDEN)
     };
-    let Some(subject) = own.find(lacks) else { return Ok(()) };
+    let Some(subject) = variants.iter().find(lacks) else { return Ok(()) };
     bail!(
         "`{}` needs a password or another secret, which run `{run}` does not keep: explain a run \
          of the same experiment without it",
         subject.label
     )
-}
-
-/// Whether the plan of a run, whose record may come from anybody, names code that is executed.
-fn brings_code(plan: &Plan, subjects: [&str; 2]) -> bool {
-    let mut own = plan.subjects.iter().filter(|one| subjects.contains(&one.label.as_str()));
-    own.any(|one| one.build.brings_code())
-        || plan.phases.iter().any(|phase| phase.script.lua.is_some())
 }
 
 /// The explanation of a phase and two subjects that a run has.
@@ -399,27 +388,17 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_code_where_its_plan_names_some() {
-        let mut plan = crate::versions::tests::plan_of(&[]);
-        let pair = ["base", "variant"];
-        for (subject, label) in plan.subjects.iter_mut().zip(pair) {
-            label.clone_into(&mut subject.label);
-        }
-        assert!(!brings_code(&plan, pair));
-        plan.subjects[1].build.prefix = vec!["nice".to_owned()];
-        assert!(brings_code(&plan, pair) && !brings_code(&plan, ["base", "base"]));
-    }
-
-    #[test]
     fn a_variant_whose_secrets_are_not_kept_is_refused() {
         let mut plan = crate::versions::tests::plan_of(&[]);
-        let labels: Vec<String> = plan.subjects.iter().map(|one| one.label.clone()).collect();
-        let pair = [labels[0].as_str(), labels[1].as_str()];
-        let refused = |plan: &Plan| check_secrets(plan, "r", pair).err().map(|one| one.to_string());
+        let label = plan.subjects[1].label.clone();
+        let refused = |plan: &Plan| {
+            let variants: Vec<&Subject> = plan.subjects.iter().collect();
+            check_secrets("r", &variants).err().map(|error| error.to_string())
+        };
         plan.subjects[1].build.environment = vec![("API_KEY".to_owned(), "as given".to_owned())];
         assert_eq!(refused(&plan), None);
         let kept = serde_json::from_value(serde_json::to_value(&plan).unwrap()).unwrap();
-        assert!(refused(&kept).unwrap().starts_with(&format!("`{}` needs a password", pair[1])));
+        assert!(refused(&kept).unwrap().starts_with(&format!("`{label}` needs a password")));
     }
 
     fn shipped() -> BTreeMap<String, SourceParts> {

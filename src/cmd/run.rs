@@ -7,7 +7,7 @@ use crate::{
     exit::Code,
     progress::{Reports, Terminal},
     referee::Referee,
-    resumption, signals, talk,
+    resumption, signals, talk, trust,
     versions::HostVersions,
 };
 use analysis::explained::Explained;
@@ -135,7 +135,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let catalog = measuring.catalog.open()?;
     let places = measuring.host.places()?;
     let plan = planned(&arguments, &catalog, &places)?;
-    arguments.experiment.warn_of_code(&catalog)?;
+    trust::warn_of_code(&arguments.experiment, &catalog)?;
     let seconds = arguments.counts.estimated_seconds(&plan, &places);
     arguments.budget.map_or(Ok(()), |budget| budget::check(&plan, seconds, budget))?;
     let stop = Stop::default();

@@ -7,7 +7,7 @@ use crate::{
     cluster::{CLUSTERS, Fanout},
     count, credentials,
     exit::Code,
-    feasible, shell, talk,
+    feasible, shell, talk, trust,
     versions::HostVersions,
 };
 use ::plan::Catalog;
@@ -106,7 +106,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let unset = Unset { seed: Some(fastrand::u32(..).into()), ..Unset::default() };
     let whole = arguments.experiment.plan_with(&catalog, &places, &unset)?;
     feasible::check(&whole, &places)?;
-    arguments.experiment.warn_of_code(&catalog)?;
+    trust::warn_of_code(&arguments.experiment, &catalog)?;
     let blocks = arguments.blocks_per_task.min(whole.blocks.len() as u32);
     let loads = fewer_loads(&whole, blocks);
     let set = [format!("blocks={blocks}")].into_iter().chain(loads.clone());

@@ -6,7 +6,7 @@ use crate::{
     count, credentials,
     exit::Code,
     progress::Terminal,
-    signals, talk,
+    signals, talk, trust,
 };
 use anyhow::Context;
 use clap::{ArgMatches, Args, FromArgMatches};
@@ -84,7 +84,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let places = arguments.host.places()?;
     arguments.experiment.set.extend(arguments.rows.map(|rows| format!("rows={rows}")));
     let plan = arguments.experiment.plan(&catalog, &places)?;
-    arguments.experiment.warn_of_code(&catalog)?;
+    trust::warn_of_code(&arguments.experiment, &catalog)?;
     let stop = Stop::default();
     signals::connect(&stop).context("cannot listen for Ctrl-C")?;
     let options = Options {

@@ -80,14 +80,18 @@ pub(crate) fn beside(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Writes what is to take the place of `path` beside it, durably, and through no link that somebody
-/// else has put there. Where that fails, as on a full disk, nothing is left.
+/// A new file that is to take the place of another: through no link that somebody else has put
+/// there, and instead of what a killed process left.
+pub fn new_file(path: &Path) -> std::io::Result<fs::File> {
+    let _ = fs::remove_file(path);
+    fs::OpenOptions::new().write(true).create_new(true).open(path)
+}
+
+/// Writes what is to take the place of `path` beside it, durably. Where that fails, as on a full
+/// disk, nothing is left.
 pub(crate) fn write_beside(path: &Path, bytes: &[u8]) -> Result<()> {
     let beside = beside(path);
-    // A killed process may have left one.
-    let _ = fs::remove_file(&beside);
-    let mut options = fs::OpenOptions::new();
-    let written = options.write(true).create_new(true).open(&beside).and_then(|mut file| {
+    let written = new_file(&beside).and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync_all()
     });

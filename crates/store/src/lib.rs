@@ -36,6 +36,7 @@ mod writable;
 pub use bank::Bank;
 pub use error::{Error, Result};
 pub use histograms::tag as latency_tag;
+pub use layout::new_file;
 pub use merge::Taken;
 pub use results::{Results, RunInfo, Selection, Stored, StoredSlice, StoredTrial};
 pub use run_writer::RunWriter;

@@ -49,8 +49,8 @@ fn open(target: &Target, _: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
     Ok(Some(Box::new(Open { path, name, disk, times: [Time::default(); 3] })))
 }
 
-/// Whether the kernel counts nothing of a disk, so that its counters stand still: `iostats` is 0, or
-/// its driver never counts. What holds a file system was read at least once.
+/// Whether the kernel counts nothing of a disk, so that its counters stand still: `iostats` is 0,
+/// or its driver never counts. What holds a file system was read at least once.
 fn counts_nothing(sys: &Path, disk: &DiskStat) -> bool {
     let folder = sys.join("block").join(&disk.name);
     let setting = || fs_err::read_to_string(folder.join("queue/iostats")).unwrap_or_default();
