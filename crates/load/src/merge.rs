@@ -124,6 +124,7 @@ fn op_report(
     match all.recorder.details.get(index) {
         Some(detail) => {
             report.rolled_back = detail.rolled_back;
+            report.unfinished = detail.unfinished;
             report.rows_read = detail.rows_read;
             report.rows_changed = detail.rows_changed;
             report.late = detail.late;
@@ -133,6 +134,7 @@ fn op_report(
         // The only operation of a closed loop: the totals are its own.
         None => {
             report.rolled_back = all.rolled_back;
+            report.unfinished = all.unfinished;
             report.rows_read = all.rows_read;
             report.rows_changed = all.rows_changed;
         }

@@ -357,6 +357,10 @@ pub struct OpReport {
     /// Those of them that were rolled back on purpose.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rolled_back: u64,
+    /// Executions that were begun and did not succeed: given up because of an error, or not
+    /// attempted again after the end.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unfinished: u64,
     /// From send to reply: HDR histogram V2, deflated, base64.
     pub service: String,
     /// From the intended start to the reply; empty in a closed loop, where both are the same.

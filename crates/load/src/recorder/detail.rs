@@ -8,6 +8,8 @@ use model::drive::OpInterval;
 pub struct Detail {
     /// Executions that were rolled back on purpose.
     pub rolled_back: u64,
+    /// Executions that were begun and did not succeed.
+    pub unfinished: u64,
     /// Rows returned.
     pub rows_read: u64,
     /// Rows changed.
@@ -23,12 +25,21 @@ pub struct Detail {
 impl Detail {
     /// No counts yet.
     pub fn new(series: OpSeries) -> Self {
-        Self { rolled_back: 0, rows_read: 0, rows_changed: 0, late: 0, lag_ns_max: 0, series }
+        Self {
+            rolled_back: 0,
+            unfinished: 0,
+            rows_read: 0,
+            rows_changed: 0,
+            late: 0,
+            lag_ns_max: 0,
+            series,
+        }
     }
 
     /// Adds the counts of another connection, which shares the intervals.
     pub fn merge(&mut self, other: &Self) {
         self.rolled_back += other.rolled_back;
+        self.unfinished += other.unfinished;
         self.rows_read += other.rows_read;
         self.rows_changed += other.rows_changed;
         self.late += other.late;

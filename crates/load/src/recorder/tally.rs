@@ -23,6 +23,9 @@ pub struct Tally {
     pub service_ns: u64,
     /// Those of them that were rolled back on purpose.
     pub rolled_back: u64,
+    /// Operations that were begun and did not succeed: those that failed, and those that the end
+    /// kept from another attempt, which were not due.
+    pub unfinished: u64,
     /// Operations that were begun and given up.
     pub failed: u64,
     /// Operations that were due and never begun: an open loop's backlog at its end, and what a
@@ -70,6 +73,7 @@ impl Tally {
             succeeded: 0,
             service_ns: 0,
             rolled_back: 0,
+            unfinished: 0,
             failed: 0,
             dropped: 0,
             late: 0,
@@ -113,6 +117,15 @@ impl Tally {
         self.rolled_back += 1;
         if let Some(detail) = self.recorder.details.get_mut(op) {
             detail.rolled_back += 1;
+        }
+    }
+
+    /// Counts operation `op` as begun in vain.
+    #[cold]
+    pub fn unfinished(&mut self, op: usize) {
+        self.unfinished += 1;
+        if let Some(detail) = self.recorder.details.get_mut(op) {
+            detail.unfinished += 1;
         }
     }
 
@@ -173,6 +186,7 @@ impl Tally {
         self.succeeded += other.succeeded;
         self.service_ns += other.service_ns;
         self.rolled_back += other.rolled_back;
+        self.unfinished += other.unfinished;
         self.failed += other.failed;
         self.dropped += other.dropped;
         self.late += other.late;

@@ -265,6 +265,7 @@ impl<'a, T: Transaction> Execution<'a, T> {
             self.rows(tally);
             self.attempts = 0;
             tally.scheduled -= 1;
+            tally.unfinished(self.op);
             return State::Idle;
         }
         self.attempts += 1;
@@ -285,6 +286,7 @@ impl<'a, T: Transaction> Execution<'a, T> {
         self.rows(tally);
         self.attempts = 0;
         self.errors_in_a_row += 1;
+        tally.unfinished(self.op);
         let mut lost = false;
         if let Some(failure) = self.failure.take() {
             lost = failure.is_lost();

@@ -51,25 +51,34 @@ pub struct Driver {
 /// What stretches did together, the ones that are discarded included.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Seen {
-    /// Executions that succeeded, and those of them that were rolled back on purpose, by operation.
-    pub(crate) ops: BTreeMap<String, (u64, u64)>,
+    /// By operation.
+    pub(crate) ops: BTreeMap<String, OpSeen>,
     /// What coded transactions counted.
     pub(crate) drawn: Vec<Drawn>,
+}
+
+/// How often an operation was executed.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct OpSeen {
+    /// Executions that were begun.
+    pub(crate) begun: u64,
+    /// Those of them that changed the tables for good.
+    pub(crate) committed: u64,
 }
 
 impl Seen {
     fn add(&mut self, report: &StretchReport) {
         for op in &report.ops {
-            let (count, rolled_back) = self.ops.entry(op.name.clone()).or_default();
-            *count += op.count;
-            *rolled_back += op.rolled_back;
+            let seen = self.ops.entry(op.name.clone()).or_default();
+            seen.begun += op.count + op.unfinished;
+            seen.committed += op.count.saturating_sub(op.rolled_back);
         }
         Drawn::merge(&mut self.drawn, &report.drawn);
     }
 
     /// Committed executions of an operation.
     pub(crate) fn committed(&self, op: &str) -> u64 {
-        self.ops.get(op).map_or(0, |(count, rolled_back)| count.saturating_sub(*rolled_back))
+        self.ops.get(op).map_or(0, |seen| seen.committed)
     }
 }
 

@@ -15,6 +15,8 @@ pub(crate) mod thaw;
 
 pub(crate) use calm::Patience;
 pub use driver::Driver;
+#[cfg(test)]
+pub(crate) use driver::OpSeen;
 pub(crate) use driver::{OwnServer, Seen, Wrapper, unexpected};
 pub(crate) use foreground::Foreground;
 pub(crate) use instance::{Instance, Waiting, initialise};

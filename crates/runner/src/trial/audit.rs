@@ -136,10 +136,12 @@ fn problems(trial: &mut Trial, audit: &Audit, script: &Script) -> Result<Vec<Str
     Ok(problems)
 }
 
-/// How often each operation came, against its weight. Not of users who pause before operations: the
-/// end of a stretch comes before those with long pauses more often than before others.
+/// How often each operation was begun, against its weight. Those that the end cut count, too: with
+/// many connections it cuts the long ones more often than others. Not of users who pause before
+/// operations: the end of a stretch comes before those with long pauses more often than before
+/// others.
 fn mix(script: &Script, seen: &Seen) -> Vec<Drawn> {
-    let draws: u64 = seen.ops.values().map(|(count, _)| count).sum();
+    let draws: u64 = seen.ops.values().map(|seen| seen.begun).sum();
     let [role] = script.roles.as_slice() else { return Vec::new() };
     if role.ops.iter().any(|op| op.has_pauses()) {
         return Vec::new();
@@ -147,7 +149,7 @@ fn mix(script: &Script, seen: &Seen) -> Vec<Drawn> {
     let weights: f64 = role.ops.iter().map(|op| f64::from(op.weight)).sum();
     let of = |op: &model::script::Op| Drawn {
         name: format!("operations `{}`", op.name),
-        count: seen.ops.get(&op.name).map_or(0, |(count, _)| *count),
+        count: seen.ops.get(&op.name).map_or(0, |seen| seen.begun),
         draws,
         expected: Some(Expected::share(f64::from(op.weight) / weights)),
     };
@@ -179,6 +181,7 @@ fn passed(audit: &Audit, script: &Script, seen: &Seen) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::OpSeen;
     use crate::testing::{op, script};
     use model::script::{Op, Pauses, Role};
 
@@ -202,7 +205,8 @@ mod tests {
         script.roles = vec![Role { ops, ..Role::default() }];
         let check = |counts: [u64; 2], expected: usize| {
             let ops = ["new-order", "payment"].map(str::to_owned).into_iter();
-            let ops = ops.zip(counts.map(|count| (count, 0))).collect();
+            let seen = counts.map(|begun| OpSeen { begun, committed: 0 });
+            let ops = ops.zip(seen).collect();
             let seen = Seen { ops, ..Seen::default() };
             let unlikely = mix(&script, &seen).iter().filter_map(Drawn::unlikely).count();
             assert_eq!(unlikely, expected, "{counts:?}");
@@ -222,7 +226,8 @@ mod tests {
         };
         let ops = vec![keying("new-order", 18_000), keying("payment", 3_000)];
         script.roles = vec![Role { ops, ..Role::default() }];
-        let ops = [("new-order".to_owned(), (400, 4)), ("payment".to_owned(), (600, 0))].into();
+        let seen = |name: &str, begun| (name.to_owned(), OpSeen { begun, committed: begun });
+        let ops = [seen("new-order", 400), seen("payment", 600)].into();
         assert_eq!(mix(&script, &Seen { ops, ..Seen::default() }), []);
     }
 }

@@ -12,6 +12,7 @@ fn a_deadlock_restarts_the_whole_operation() {
     let expected = ["BEGIN", "A", "B", "ROLLBACK", "BEGIN", "A", "B", "COMMIT"];
     assert_eq!(client.log, expected);
     assert_eq!((tally.scheduled, tally.succeeded, tally.failed), (1, 1, 0));
+    assert_eq!(tally.unfinished, 0);
     assert_eq!((tally.retries, tally.reads, tally.others), (1, 3, 3));
     assert_eq!((tally.errors[0].code.as_str(), tally.errors[0].count), ("E1", 1));
     // Its latency runs on: two readings of the clock, one at the error and one at the end.
@@ -24,7 +25,7 @@ fn retries_have_an_end() {
     let mut client = Scripted { failures, ..Scripted::default() };
     let mut clock = FakeClock { now: 0, step: 1000 };
     let tally = executed(&point_query(), &closed(2), &mut client, &mut clock);
-    assert_eq!((tally.succeeded, tally.failed), (1, 1));
+    assert_eq!((tally.succeeded, tally.failed, tally.unfinished), (1, 1, 1));
     assert_eq!(tally.retries, u64::from(RETRIES_MAX));
     assert_eq!(tally.errors[0].count, u64::from(RETRIES_MAX) + 1);
 }
@@ -42,6 +43,8 @@ fn nothing_is_attempted_again_after_the_end() {
     assert_eq!(client.log, expected);
     assert_eq!((tally.scheduled, tally.succeeded, tally.failed, tally.dropped), (2, 2, 0, 0));
     assert_eq!((tally.retries, tally.errors[0].count), (0, 1));
+    // It was begun nevertheless.
+    assert_eq!(tally.unfinished, 1);
 }
 
 #[test]
@@ -55,6 +58,8 @@ fn rows_that_were_rolled_back_are_not_those_of_the_operation() {
         let both = assignment(vec![named("a"), named("b")], 1);
         let tally = executed(&both, &closed(2), &mut client, &mut clock);
         assert_eq!(tally.retries + tally.failed, 1);
+        let unfinished = tally.recorder.details.iter().map(|one| one.unfinished).sum::<u64>();
+        assert_eq!((tally.unfinished, unfinished), (tally.failed, tally.failed));
         let sum = tally.recorder.details.iter().map(|one| one.rows_changed).sum::<u64>();
         assert_eq!(tally.rows_changed, sum);
         sum
