@@ -65,7 +65,9 @@ impl BankChoice {
         };
         Ok(match self {
             Self::None => None,
-            Self::OfResults => read(&results.join(BANK), "move it away")?,
+            Self::OfResults => {
+                read(&results.join(BANK), "remove that line, or move the file away")?
+            }
             Self::File(file) => {
                 let bank = read(file, "name another one, or `--bank none`")?;
                 Some(bank.with_context(|| {

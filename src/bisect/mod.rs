@@ -14,7 +14,7 @@ pub(crate) use verdict::{Ending, Sides, Step};
 
 use crate::{resumption, talk, versions::HostVersions};
 use analysis::{
-    Comparison,
+    Comparison, Verdict,
     bisect::{Answer, Evidence, Found, Next, Outcome, Probe, Search, evidence},
 };
 use anyhow::{Context, bail, ensure};
@@ -29,6 +29,10 @@ pub(crate) const FOLDER: &str = "bisect";
 
 /// Runs of one position that may leave it open before the ends are taken for equal.
 const TRIES: usize = 3;
+
+/// What the line of a probe ends with where a comparison would not judge it: its blocks count,
+/// because the search recovers from wrong answers.
+const DISTURBED: &str = "; other processes disturbed this run";
 
 /// The metric that a bisection follows where none is named: the first that was measured.
 const METRICS: [&str; 2] = ["foreground_user_instructions_per_op", "server_cpu_us_per_op"];
@@ -202,7 +206,12 @@ impl Bisection<'_> {
         }
         state.ends = Some(found);
         let (outcome, height) = (found.outcome, found.height);
-        let (run, reason) = (finished.run, String::new());
+        let disturbed = plan.subjects.iter().any(|subject| {
+            let cell = finished.comparison.cell(&self.test, &subject.label, metric.name);
+            cell.is_some_and(|cell| cell.verdict == Verdict::Invalid)
+        });
+        let reason = if disturbed { DISTURBED.to_owned() } else { String::new() };
+        let run = finished.run;
         Ok(Ok((Step { position, outcome, height: Some(height), blocks, run, reason }, height)))
     }
 

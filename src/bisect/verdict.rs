@@ -16,7 +16,7 @@ pub(crate) struct Step {
     pub(crate) height: Option<f64>,
     pub(crate) blocks: usize,
     pub(crate) run: String,
-    /// Why it was skipped.
+    /// Why it was skipped, or what is to be added to its answer.
     pub(crate) reason: String,
 }
 
@@ -26,9 +26,10 @@ impl Step {
         let name = positions.name(self.position);
         match self.height {
             Some(height) => format!(
-                "`{name}` is {}: at {height:.2} between good (0) and bad (1), {}",
+                "`{name}` is {}: at {height:.2} between good (0) and bad (1), {}{}",
                 word(self.outcome),
-                counted(self.blocks as u64, "block")
+                counted(self.blocks as u64, "block"),
+                self.reason
             ),
             None => format!("`{name}` is skipped: {}", self.reason),
         }
@@ -173,13 +174,12 @@ impl Ending {
         columns.extend([Column::words("answer"), Column::numbers("height", "")]);
         columns.extend([Column::numbers("blocks", ""), Column::words("run or reason")]);
         let row = |step: &Step| {
-            let behind = if step.run.is_empty() { &step.reason } else { &step.run };
             Row::Cells(vec![
                 TableCell::Text(positions.name(step.position).to_owned()),
                 TableCell::Text(word(step.outcome).to_owned()),
                 step.height.map_or(TableCell::Missing, TableCell::Ratio),
                 TableCell::Count(step.blocks as u64),
-                TableCell::Text(behind.clone()),
+                TableCell::Text(format!("{}{}", step.run, step.reason)),
             ])
         };
         let mut steps: Vec<&Step> = self.steps.iter().collect();

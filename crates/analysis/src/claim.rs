@@ -63,6 +63,12 @@ impl Test {
         nominal(&self.share.looks, blocks, ERROR_RATE, Sides::One)
     }
 
+    /// The p value of a change, to compare with the error rate of the family: of several tests and
+    /// looks each may use a part of that rate alone, and the value grows by as much.
+    fn adjusted(&self) -> f64 {
+        (self.p_change * self.share.error / self.limit(self.blocks)).min(1.0)
+    }
+
     /// Whether a change is found, whatever else its family finds.
     pub(crate) fn finds_change(&self) -> bool {
         self.p_change <= self.limit(self.blocks)
@@ -236,8 +242,8 @@ impl Claim {
     }
 }
 
-/// The p value of a change beyond the floor, and the verdict, for a sample of so many blocks of the
-/// metric of `cell`, as the only one of its family.
+/// The p value of a change beyond the floor, adjusted for `looks`, and the verdict, for a sample of
+/// so many blocks of the metric of `cell`, as the only one of its family.
 pub(crate) fn judge(
     cell: &Cell,
     sample: Option<Sample>,
@@ -252,5 +258,5 @@ pub(crate) fn judge(
     let test = claim.test(blocks, &share);
     let changed = test.finds_change();
     let verdict = if changed { claim.changed(metric, &test) } else { claim.unchanged(&test) };
-    (Some(test.p_change), verdict)
+    (Some(test.adjusted()), verdict)
 }

@@ -28,7 +28,8 @@ pub struct Overall {
     pub uneven: bool,
     /// Ends of the interval of [`CONFIDENCE`](crate::CONFIDENCE), from the mean of each block.
     pub interval: Option<(f64, f64)>,
-    /// p value of a change of the mean beyond the metric's floor, where one is tested.
+    /// p value of a change of the mean beyond the metric's floor, where one is tested; adjusted
+    /// where the run was judged several times.
     pub p: Option<f64>,
     /// What follows for the mean.
     pub verdict: Verdict,
@@ -217,5 +218,24 @@ mod tests {
         let (p, verdict) = judge(&cell, Sample::of(&logs.map(f64::exp)), 4, &[]);
         assert!(p.is_some_and(|p| (0.01..0.05).contains(&p)), "{p:?}");
         assert!(!verdict.is_change(), "{verdict:?}");
+    }
+
+    #[test]
+    fn the_p_value_of_a_run_with_looks_is_below_the_error_rate_where_it_decides() {
+        let cell = testing::cell("ops_per_second", 1.0, 1.0);
+        let logs = [0.19_f64, 0.21, 0.19, 0.21];
+        let sample = |spread: f64| {
+            let mean = logs.iter().sum::<f64>() / 4.0;
+            Sample::of(&logs.map(|log| (mean + spread * (log - mean)).exp()))
+        };
+        let mut decided = Vec::new();
+        for spread in [1.0, 2.0, 4.0, 8.0, 16.0, 32.0] {
+            let (one, _) = judge(&cell, sample(spread), 4, &[]);
+            let (several, verdict) = judge(&cell, sample(spread), 4, &[4, 8, 12]);
+            assert!(several > one, "{several:?} {one:?}");
+            assert_eq!(several.is_some_and(|p| p <= 0.05), verdict.is_change(), "{several:?}");
+            decided.push(verdict.is_change());
+        }
+        assert!(decided[0] && !decided[5], "{decided:?}");
     }
 }

@@ -53,7 +53,30 @@ impl Content {
             }
         };
         content.failure = outcome.err();
+        content.decode(limit);
         content
+    }
+
+    /// UTF-16 with a mark of byte order, as PowerShell redirects output, becomes UTF-8. What is not
+    /// whole stays as it is, and is no text.
+    fn decode(&mut self, limit: u64) {
+        let unit = match self.bytes.get(..2) {
+            Some([0xff, 0xfe]) => u16::from_le_bytes,
+            Some([0xfe, 0xff]) => u16::from_be_bytes,
+            _ => return,
+        };
+        let length = self.bytes.len() as u64;
+        let pairs = self.bytes[2..].chunks_exact(2);
+        // Only a beginning may end within a character.
+        let is_whole = pairs.remainder().is_empty() || length == limit;
+        if self.failure.is_some() || length > BYTES_MAX || !is_whole {
+            return;
+        }
+        let units: Vec<u16> = pairs.map(|pair| unit([pair[0], pair[1]])).collect();
+        if let Ok(text) = String::from_utf16(&units) {
+            self.bytes = text.into_bytes();
+            self.sound = self.bytes.len();
+        }
     }
 
     /// Unpacks one member after the other. One that is cut is sound as far as it goes; one that is
@@ -187,7 +210,13 @@ mod tests {
         check(b"a\nb\0\n", Err((2, "zero byte")));
         check(b"a\nb\nM\xfcller\n", Err((3, "0xfc")));
         check(b"a\n\xe2\x82", Err((2, "0xe2")));
-        check(b"\xff\xfea\0", Err((1, "zero byte")));
+        check(b"\xff\xfea\0\xe9\0\n\0", Ok("aé\n".as_bytes()));
+        check(b"\xfe\xff\0a\0\n", Ok(b"a\n"));
+        // Half a character, and half a pair.
+        check(b"\xff\xfea\0b", Err((1, "zero byte")));
+        check(b"\xff\xfea\0\0\xd8", Err((1, "zero byte")));
+        let start = Content::read(b"\xff\xfea\0b\0".as_slice(), Packing::None, 4);
+        assert_eq!(start.start(9), b"a");
     }
 
     #[test]

@@ -148,7 +148,7 @@ fn chain(name_or_path: &str, catalog: &Catalog) -> Result<Vec<Source>, Error> {
     let mut place = Location::default();
     while let Some(wanted) = next {
         let source = catalog.experiment(&wanted).map_err(|error| error.at(place))?;
-        if sources.iter().any(|old| old.label == source.label) {
+        if sources.iter().any(|old| old.is(&source)) {
             let labels = sources.iter().map(Source::stem).chain([source.stem()]);
             let chain = labels.collect::<Vec<_>>().join(" -> ");
             let place = sources.last().map(|last| last.place(&["extends".to_owned()]));

@@ -36,6 +36,14 @@ impl Source {
         Ok(Self { label: path.display().to_string(), text: text.into(), folder })
     }
 
+    /// Whether it is the same file as another one, under whatever path.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        let path = |source: &Self| {
+            source.folder.as_ref().and_then(|_| Path::new(&source.label).canonicalize().ok())
+        };
+        self.label == other.label || path(self).is_some_and(|own| path(other) == Some(own))
+    }
+
     /// The file's name without folder and ending.
     pub(crate) fn stem(&self) -> String {
         let name = self.label.rsplit('/').next().unwrap_or(&self.label);

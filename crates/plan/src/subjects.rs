@@ -75,7 +75,17 @@ pub(crate) fn subjects(
                 }
             }
             let subject = Subject { label, build: named.build.clone(), config, levels };
-            subjects.extend(started(draft, versions, subject)?);
+            for subject in started(draft, versions, subject)? {
+                if subjects.iter().any(|other| other.label == subject.label) {
+                    let reason = format!(
+                        "two variants are called `{}`: names of builds, configurations and levels \
+                         are joined by dots; rename one of them",
+                        subject.label
+                    );
+                    return Err(Error::Invalid { place: place(), reason });
+                }
+                subjects.push(subject);
+            }
             draft.check_crossed(subjects.len(), VARIANTS)?;
         }
         build_labels.insert(level.clone(), named.label);

@@ -19,6 +19,7 @@ mod environment;
 mod error;
 #[cfg(test)]
 mod fake;
+mod host_time;
 mod limit;
 mod listener;
 mod meter;
@@ -41,6 +42,7 @@ pub use counter::{Counter, Kind};
 pub use cpu_samples::{CpuSamples, Found, KernelNames, Stack};
 pub use environment::{Roots, environment};
 pub use error::Error;
+pub use host_time::HostTime;
 pub use limit::{available_memory, raise_file_limit};
 pub use meter::{Meter, Snapshot, is_gauge};
 pub use model::observed::TaskCpu;
@@ -49,7 +51,7 @@ pub use permission::{Permission, SyncCounts, files_per_task, permission, sync_co
 pub use processors::stay_on_fast_processors;
 pub use sampler::{Sampler, raise_peaks};
 pub use target::Target;
-pub use task::{irq_ticks, process_tree, task_cpu, task_cpu_again, tick_ns};
+pub use task::{process_tree, task_cpu, task_cpu_again};
 pub use tracefs::{NoSyncEvents, SyncEvents};
 pub use value::Values;
 pub use waits::Waits;

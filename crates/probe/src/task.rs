@@ -34,16 +34,8 @@ pub fn process_tree(pids: &[u32]) -> Vec<u32> {
 }
 
 /// Length of a tick, in which the kernel counts the CPU time of the host, nanoseconds.
-pub fn tick_ns() -> f64 {
+pub(crate) fn tick_ns() -> f64 {
     1e9 / procfs::ticks_per_second().max(1) as f64
-}
-
-/// Ticks of interrupts that are no time of the tasks which they interrupt, by the numbers of a line
-/// of `/proc/stat`: a kernel that tells them apart (`CONFIG_IRQ_TIME_ACCOUNTING`) counts those of
-/// devices, and no other one ever does.
-pub fn irq_ticks(numbers: &[f64]) -> f64 {
-    let [devices, deferred] = [5, 6].map(|at| numbers.get(at).copied().unwrap_or(0.0));
-    if devices > 0.0 { devices + deferred } else { 0.0 }
 }
 
 /// The process that is the parent of them all.
@@ -184,13 +176,6 @@ mod tests {
         assert_eq!(process_tree_at(fake.root(), &[10]), [10, 11, 12]);
         fake.write("thread-self/children", "");
         assert_eq!(process_tree_at(fake.root(), &[10]), [10], "they have all ended");
-    }
-
-    #[test]
-    fn interrupts_are_no_time_of_tasks_where_the_kernel_tells_them_apart() {
-        assert_eq!(irq_ticks(&[100.0, 2.0, 30.0, 4000.0, 7.0, 5.0, 6.0, 11.0]), 11.0);
-        assert_eq!(irq_ticks(&[100.0, 2.0, 30.0, 4000.0, 7.0, 0.0, 6.0, 11.0]), 0.0);
-        assert_eq!(irq_ticks(&[]), 0.0);
     }
 
     #[test]

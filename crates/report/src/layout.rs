@@ -188,9 +188,9 @@ pub(crate) fn text(cell: &TableCell) -> String {
         TableCell::Number(value) => number::value(*value),
         TableCell::Count(count) => count.to_string(),
         TableCell::Ratio(ratio) => number::ratio(*ratio),
-        TableCell::Judged(ratio, sign) => format!("{} {sign}", number::ratio(*ratio)),
-        TableCell::Compared { value, ratio, .. } => {
-            format!("{} ({})", number::value(*value), number::ratio(*ratio))
+        TableCell::Judged(ratio, sign) => format!("{} {sign}", words::judged_ratio(*ratio, sign)),
+        TableCell::Compared { value, ratio, sign } => {
+            format!("{} ({})", number::value(*value), words::judged_ratio(*ratio, sign))
         }
         TableCell::PartialRatio { ratio, count, all } => {
             format!("{} ({count}/{all})", number::ratio(*ratio))

@@ -111,6 +111,14 @@ pub(crate) fn symbol(verdict: Verdict) -> &'static str {
     }
 }
 
+/// A ratio beside the sign of its verdict: two decimals do not hide a change that is found.
+pub(crate) fn judged_ratio(ratio: f64, sign: &str) -> String {
+    match sign {
+        "▼" | "▲" | "▾" | "▴" | "△" | "≈" => number::change(ratio),
+        _ => number::ratio(ratio),
+    }
+}
+
 /// Why a cell has no value, no ratio or no verdict, one line.
 pub fn reason(reason: &Reason) -> String {
     match reason {
@@ -382,6 +390,15 @@ pub(crate) fn date(wall_us: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_change_that_is_found_is_not_rounded_away() {
+        let shown = |verdict| judged_ratio(0.998, symbol(verdict));
+        assert_eq!(shown(Verdict::CodeCost), "0.998");
+        assert_eq!(shown(Verdict::Regression), "0.998");
+        assert_eq!(shown(Verdict::Equivalent), "1.00");
+        assert_eq!(shown(Verdict::Inconclusive), "1.00");
+    }
 
     #[test]
     fn a_verdict_stands_above_a_ratio() {

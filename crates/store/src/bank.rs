@@ -4,8 +4,7 @@ use crate::{Error, Result, layout, sums};
 use fs_err as fs;
 use model::bank::{BANK_FORMAT, BankedRun};
 use serde::de::DeserializeOwned;
-use sha2::{Digest, Sha256};
-use std::{fmt::Write as _, io::Write as _, path::Path};
+use std::{io::Write as _, path::Path};
 
 /// A bank as it was read.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,12 +46,7 @@ impl Bank {
                 runs.push(run);
             }
         }
-        let mut sha256 = String::new();
-        for byte in Sha256::digest(bytes) {
-            // Writing to a string cannot fail.
-            let _ = write!(sha256, "{byte:02x}");
-        }
-        Ok(Self { runs, sha256 })
+        Ok(Self { runs, sha256: sums::sum_of(bytes) })
     }
 
     /// Adds a run to the bank at `path`, which is created where it is missing.

@@ -24,8 +24,8 @@ impl std::ops::AddAssign for Taken {
 }
 
 impl Results {
-    /// Copies the runs of another folder, and their complete records, that are not here. Nothing
-    /// is copied twice, so that this may be repeated while the other folder grows.
+    /// Copies the runs of another folder, and their complete records and explanations, that are not
+    /// here. Nothing is copied twice, so that this may be repeated while the other folder grows.
     ///
     /// Fails if another run or record with an identifier of the other folder is here, or if another
     /// process takes runs into this folder.
@@ -37,6 +37,8 @@ impl Results {
             let (from, to) = (run_folder(other, &run.id), run_folder(self, &run.id));
             if batch.add(&from, &to, layout::RUN)? {
                 taken.runs += 1;
+            } else if to.join(layout::FINISHED).exists() {
+                self.take_explanations(other, &run.id)?;
             } else {
                 renew(&from, &to)?;
             }
@@ -47,6 +49,14 @@ impl Results {
         }
         batch.finish()?;
         Ok(taken)
+    }
+
+    /// Adds the explanations that a run got there after it was taken. Those of this folder stay.
+    fn take_explanations(&self, other: &Self, run: &str) -> Result<()> {
+        let own = self.explanations(run)?;
+        let mut new = other.explanations(run)?;
+        new.retain(|new| own.iter().all(|own| own.what() != new.what()));
+        new.iter().try_for_each(|new| self.keep_explanation(run, new))
     }
 
     /// Sets aside here what a resumed run has set aside there since it was taken: it measures
@@ -130,12 +140,8 @@ impl Drop for Batch {
     }
 }
 
-/// Copies what has changed in a run's folder since it was copied. A run that is over no longer
-/// changes there, and may have explanations here that are not in the sums of the other folder.
+/// Copies what has changed in an unfinished run's folder since it was copied.
 fn renew(from: &Path, to: &Path) -> Result<()> {
-    if to.join(layout::FINISHED).exists() {
-        return Ok(());
-    }
     // What says that all is there comes last.
     let (last, others): (Vec<PathBuf>, Vec<PathBuf>) =
         files(from)?.into_iter().partition(|file| layout::stem(file) == layout::FINISHED);

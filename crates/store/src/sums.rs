@@ -30,7 +30,7 @@ impl Sums {
     pub(crate) fn of_folder(folder: &Path) -> Result<Self> {
         let mut sums = Self::default();
         for name in files(folder)? {
-            let sum = sum_of(&read(&folder.join(&name))?);
+            let sum = sum_of_file(&folder.join(&name))?;
             sums.0.insert(name, vec![sum]);
         }
         Ok(sums)
@@ -78,8 +78,12 @@ impl Sums {
 
     /// Fails if these are not the bytes of a file in `folder` that were recorded.
     pub(crate) fn verify(&self, folder: &Path, name: &str, bytes: &[u8]) -> Result<()> {
-        let sum = sum_of(bytes);
-        match self.0.get(name).is_some_and(|known| known.contains(&sum)) {
+        self.known(folder, name, &sum_of(bytes))
+    }
+
+    /// Fails if this is not a sum of a file in `folder` that was recorded.
+    fn known(&self, folder: &Path, name: &str, sum: &str) -> Result<()> {
+        match self.0.get(name).is_some_and(|known| known.iter().any(|known| known == sum)) {
             true => Ok(()),
             false => Err(Error::Changed { path: folder.join(name) }),
         }
@@ -88,7 +92,7 @@ impl Sums {
     /// Checks that `folder` holds the recorded files unchanged, and no other.
     pub(crate) fn check(&self, folder: &Path) -> Result<()> {
         for name in self.0.keys() {
-            self.read(folder, name)?;
+            self.known(folder, name, &sum_of_file(&folder.join(name))?)?;
         }
         match files(folder)?.into_iter().find(|name| !self.0.contains_key(name)) {
             Some(name) => Err(Error::Changed { path: folder.join(name) }),
@@ -97,27 +101,48 @@ impl Sums {
     }
 }
 
-/// The bytes of a regular file of at most 4 GiB. Never waits for a pipe, and reads no device.
+/// The bytes of a regular file of at most 4 GiB.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
-    let refused = |reason: String| Error::Malformed { path: path.to_owned(), reason };
-    let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOCTTY).bits()).unwrap_or_default();
-    // A device may act when it is opened, so it is looked at before.
-    let is_file = |found: std::fs::Metadata| found.is_file().then_some(found.len());
-    let not_a_file = || refused("it is not a regular file".to_owned());
-    is_file(fs::metadata(path)?).ok_or_else(not_a_file)?;
-    let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    let length = is_file(file.metadata()?).ok_or_else(not_a_file)?;
+    let (file, length) = open(path)?;
     if length > LARGEST_FILE {
-        return Err(refused(format!("it has {} MiB, and 4096 are the limit", length >> 20)));
+        let reason = format!("it has {} MiB, and 4096 are the limit", length >> 20);
+        return Err(Error::Malformed { path: path.to_owned(), reason });
     }
     let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
     file.take(LARGEST_FILE).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
+/// SHA-256 of a regular file of any size, such as a server's log, hexadecimal.
+fn sum_of_file(path: &Path) -> Result<String> {
+    let (file, length) = open(path)?;
+    let mut sum = Sha256::new();
+    std::io::copy(&mut file.take(length), &mut sum)?;
+    Ok(hexadecimal(&sum.finalize()))
+}
+
+/// A regular file and its length, bytes. Never waits for a pipe, and opens no device.
+fn open(path: &Path) -> Result<(std::fs::File, u64)> {
+    let not_a_file = || Error::Malformed {
+        path: path.to_owned(),
+        reason: "it is not a regular file".to_owned(),
+    };
+    let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOCTTY).bits()).unwrap_or_default();
+    // A device may act when it is opened, so it is looked at before.
+    let is_file = |found: std::fs::Metadata| found.is_file().then_some(found.len());
+    is_file(fs::metadata(path)?).ok_or_else(not_a_file)?;
+    let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let length = is_file(file.metadata()?).ok_or_else(not_a_file)?;
+    Ok((file, length))
+}
+
 /// SHA-256, hexadecimal.
 pub(crate) fn sum_of(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&Sha256::digest(bytes))
+}
+
+fn hexadecimal(sum: &[u8]) -> String {
+    sum.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Paths below `folder` of the files in it and in its folders, without the completion marker.

@@ -306,6 +306,16 @@ fn levels_that_act_on_a_start_are_checked_where_they_stand() {
         &with("[\"tcp\", \"tcp'\"]"),
         "two levels are called `sqlite-3.50.4.tcp` in tables",
     );
+    // `x` with the configuration `a.base` and `x.a` with `base`.
+    let dotted = GOOD.replace("\"sqlite\"", "\"x\", \"x.a\"") + "config = [\"base\", \"a.base\"]\n";
+    let dotted = ["x", "x.a"].iter().fold(dotted, |text, name| {
+        format!("{text}[servers.\"{name}\"]\nserver = \"sqlite\"\nversion = \"3.50\"\n")
+    });
+    check(
+        "joined by dots",
+        &format!("{dotted}[configs.\"a.base\"]\n"),
+        "two variants are called `x.a.base`",
+    );
     let beside = GOOD.replace("[factors]", "transport = \"tcp\"\n[factors]");
     check("beside", &beside, "did you mean `factors.transport`?");
 }
@@ -372,6 +382,11 @@ fn extending_in_a_circle_is_refused() {
     fs_err::write(folder.path().join("b.toml"), "extends = \"./mine.toml\"").unwrap();
     let error = draft(folder.path(), "extends = \"./a.toml\"").unwrap_err().to_string();
     assert!(error.contains("`extends` goes in a circle: mine -> a -> b -> mine"), "{error}");
+    // Each round through another path.
+    fs_err::create_dir(folder.path().join("below")).unwrap();
+    fs_err::write(folder.path().join("a.toml"), "extends = \"below/../mine.toml\"").unwrap();
+    let error = draft(folder.path(), "extends = \"./a.toml\"").unwrap_err().to_string();
+    assert!(error.contains("`extends` goes in a circle: mine -> a -> mine"), "{error}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! CPU time of the whole host, and what the hypervisor took.
 
 use super::{Probe, Purpose, Reader};
-use crate::{Counter, Error, Target, Values, counter, task::irq_ticks};
+use crate::{Counter, Error, HostTime, Target, Values, counter};
 use model::reading::Scope;
 use std::path::PathBuf;
 
@@ -22,24 +22,30 @@ fn open(target: &Target, _: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
     if !path.exists() {
         return Err(Error::Absent("host counters absent: no `/proc/stat`".into()));
     }
-    Ok(Some(Box::new(Open { path, tick_ns: crate::task::tick_ns() })))
+    Ok(Some(Box::new(Open { path })))
 }
 
 struct Open {
     path: PathBuf,
-    tick_ns: f64,
 }
 
 impl Reader for Open {
     fn read(&mut self, values: &mut Values) -> Result<(), Error> {
         let text = fs_err::read_to_string(&self.path)
             .map_err(|e| Error::Source { path: self.path.clone(), reason: e.to_string() })?;
+        if let Some(time) = HostTime::of(&text) {
+            values.push(Scope::Host, "host_cpu_ns", time.busy_ns);
+            if time.irq_ns > 0.0 {
+                values.push(Scope::Host, "host_irq_ns", time.irq_ns);
+            }
+            values.push(Scope::Host, "iowait_ns", time.iowait_ns);
+            values.push(Scope::Host, "steal_ns", time.steal_ns);
+        }
         for line in text.lines() {
             let mut words = line.split_ascii_whitespace();
             let name = words.next().unwrap_or_default();
             let mut numbers = words.map(|word| word.parse::<f64>().unwrap_or(0.0));
             match name {
-                "cpu" => self.cpu(&numbers.collect::<Vec<_>>(), values),
                 "intr" => {
                     values.push(Scope::Host, "host_interrupts", numbers.next().unwrap_or(0.0));
                 }
@@ -54,31 +60,15 @@ impl Reader for Open {
     }
 }
 
-impl Open {
-    /// user nice system idle iowait irq softirq steal; guests are part of user.
-    fn cpu(&self, ticks: &[f64], values: &mut Values) {
-        let at = |index: usize| ticks.get(index).copied().unwrap_or(0.0) * self.tick_ns;
-        let busy = [0, 1, 2, 5, 6].into_iter().map(at).sum();
-        values.push(Scope::Host, "host_cpu_ns", busy);
-        let interrupts = irq_ticks(ticks);
-        if interrupts > 0.0 {
-            values.push(Scope::Host, "host_irq_ns", interrupts * self.tick_ns);
-        }
-        values.push(Scope::Host, "iowait_ns", at(4));
-        values.push(Scope::Host, "steal_ns", at(7));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fake::FakeProc;
 
     #[test]
-    fn busy_time_leaves_out_idle_steal_and_guests() {
+    fn counters_of_the_host_are_those_of_all_cpus() {
         let fake = FakeProc::new();
-        let stat = "cpu  100 2 30 4000 7 5 6 11 50 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n\
-                    intr 987 1 2 3\nctxt 555\nbtime 1\n";
+        let stat = "cpu  100 2 30 4000 7 5 6 11 50 0\nintr 987 1 2 3\nctxt 555\nbtime 1\n";
         fake.write("stat", stat);
         let mut reader = open(&fake.target(), Purpose::Window).unwrap().unwrap();
         let mut values = Values::default();

@@ -11,6 +11,9 @@ pub(super) const FORMAT: ProfileFormat = ProfileFormat {
     bytes,
 };
 
+/// Samples of one stack, at most: what costs more is no profile of an operation.
+const MOST: i64 = 10_000;
+
 /// Nothing in a profile has a time: a sample stands for the whole cost of its stack.
 fn bytes(profile: &Profile) -> Result<Vec<u8>, String> {
     let interval = format::SamplingInterval::from_millis(1);
@@ -34,6 +37,11 @@ fn bytes(profile: &Profile) -> Result<Vec<u8>, String> {
                 .collect();
             let frames = file.intern_stack_frames(thread, frames.into_iter());
             let time = Timestamp::from_millis_since_reference(number as f64);
+            if weight / i64::from(i32::MAX) > MOST {
+                return Err(format!(
+                    "a stack of `{variant}` costs {weight}, too much for `firefox`"
+                ));
+            }
             for weight in samples_of(weight) {
                 file.add_sample(thread, time, frames, CpuDelta::ZERO, weight);
             }
@@ -63,6 +71,14 @@ mod tests {
         check(7, &[7]);
         check(i64::from(i32::MAX), &[i32::MAX]);
         check(5_000_000_000, &[i32::MAX, i32::MAX, 705_032_706]);
+    }
+
+    #[test]
+    fn a_cost_beyond_all_measure_is_refused() {
+        let mut profile = crate::profile::sample();
+        profile.stacks[0].costs[0] = 9e18;
+        let said = bytes(&profile).unwrap_err();
+        assert!(said.starts_with("a stack of `old <1>` costs 9000000000000000000"), "{said}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use crate::Error;
 use dbms::Announcement;
-use probe::OwnCpu;
+use probe::{HostTime, OwnCpu};
 use std::{
     path::Path,
     time::{Duration, Instant},
@@ -63,9 +63,5 @@ pub(crate) fn warning(proc: &Path) -> Result<Option<String>, Error> {
 /// CPU time of all tasks, nanoseconds.
 fn busy_ns(proc: &Path) -> Result<f64, Error> {
     let text = fs_err::read_to_string(proc.join("stat"))?;
-    let line = text.lines().find_map(|line| line.strip_prefix("cpu ")).unwrap_or_default();
-    let ticks: Vec<f64> =
-        line.split_whitespace().map(|number| number.parse().unwrap_or(0.0)).collect();
-    let busy: f64 = [0, 1, 2, 5, 6].into_iter().filter_map(|at| ticks.get(at)).sum();
-    Ok((busy - probe::irq_ticks(&ticks)) * probe::tick_ns())
+    Ok(HostTime::of(&text).map_or(0.0, |time| time.busy_ns - time.irq_ns))
 }

@@ -34,13 +34,19 @@ fn what_is_new_elsewhere_is_taken_once_and_what_clashes_is_refused() {
         "subject": "old", "server_version": "", "operations": 1, "cost": 1, "unplaced": 0,
         "warm_up": { "operations": 1, "batches": [], "steady": true }, "functions": [], "areas": [],
     });
-    let explanation = serde_json::json!({
-        "format": 2, "phase": "point", "means": "", "sides": [side, side],
+    let [own, new] = ["point", "scan"].map(|phase| {
+        let explanation = serde_json::json!({
+            "format": 2, "phase": phase, "means": "", "sides": [side, side],
+        });
+        serde_json::from_value(explanation).unwrap()
     });
-    let explanation = serde_json::from_value(explanation).unwrap();
-    here.keep_explanation(&run.id, &explanation).unwrap();
-    here.take(&there).unwrap();
-    assert_eq!(here.explanations(&run.id).unwrap(), [explanation]);
+    here.keep_explanation(&run.id, &own).unwrap();
+    // What is explained there later comes with it.
+    there.keep_explanation(&run.id, &new).unwrap();
+    for _ in 0..2 {
+        here.take(&there).unwrap();
+        assert_eq!(here.explanations(&run.id).unwrap(), [own.clone(), new.clone()]);
+    }
     let own = fs::read_dir(here.dir().join("records")).unwrap().next().unwrap().unwrap().path();
     fs::write(own.join("complete"), "slices = 7\n").unwrap();
     assert!(matches!(here.take(&there), Err(Error::Malformed { .. })));

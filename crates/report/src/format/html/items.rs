@@ -260,7 +260,7 @@ fn one(cell: &TableCell, column: &Column) -> Markup {
                 // The blank lets the script read the value alone.
                 TableCell::Compared { value, ratio, sign } => {
                     (number::value(*value)) " " small {
-                        (number::ratio(*ratio))
+                        (words::judged_ratio(*ratio, sign))
                         @if words::is_open(sign) { " " (sign) }
                     }
                 },
