@@ -54,14 +54,22 @@ impl<'a> Guard<'a> {
         let slow = Slow::of(slices, &disturbed, facts);
         let mut guard = Self { slow, ..Self::default() };
         for (phase, rounds) in tests {
-            let lost = |(round, _): &_| disturbed.get(round).map(|what| (*round, *what));
+            let own = |(round, _): &(Round<'a>, bool)| disturbed.get(round).copied();
+            // Pieces of one work are not repetitions: without one of them it is another work, so
+            // that a block is left out as a whole.
+            let of_block = |(run, _, block, _): Round<'_>| {
+                let mut pieces = rounds.iter().filter(|((other, _, of, _), _)| {
+                    (*other, *of) == (run, block) && facts(run, phase).has_pieces
+                });
+                pieces.find_map(own)
+            };
+            let lost =
+                |one: &(Round<'a>, bool)| Some((one.0, own(one).or_else(|| of_block(one.0))?));
             let lost: Vec<(Round<'a>, &'static str)> = rounds.iter().filter_map(lost).collect();
-            // Pieces of one work are not repetitions: without one of them it is another work.
-            let keeps_all = lost.iter().any(|((run, ..), _)| facts(run, phase).has_pieces);
             let planned = rounds.iter().filter(|(_, is_planned)| *is_planned).count();
             let is_enough = (rounds.len() - lost.len()) as f64 >= LEAST_KEPT * planned as f64;
-            if !lost.is_empty() && (keeps_all || !is_enough) {
-                let (what, count) = (lost[0].1, lost.len());
+            if !lost.is_empty() && !is_enough {
+                let (what, count) = (lost[0].1, rounds.iter().filter_map(own).count());
                 guard.disturbed.insert(phase, Disturbed { what, rounds: count, of: rounds.len() });
                 continue;
             }
@@ -135,8 +143,16 @@ mod tests {
                         1 of 3 rounds; repeat the run on a quiet host";
         assert_eq!(disturbed.as_deref(), Some(expected));
         let pieces = PhaseFacts { has_pieces: true, ..facts };
-        let (out, disturbed) = guarded(&pieces, &[busy(0), calm(1), calm(2), calm(3), calm(4)]);
-        assert!(out.is_empty() && disturbed.is_some());
+        let second = |slice| SliceRecord { round: 1, ..slice };
+        let mut slices: Vec<SliceRecord> = (1..4).map(calm).chain((0..4).map(calm)).collect();
+        slices[3..].iter_mut().for_each(|slice| slice.round = 1);
+        slices.push(busy(0));
+        assert_eq!(guarded(&pieces, &slices), (vec![0, 0], None), "its other piece, too");
+        slices.push(second(busy(1)));
+        assert_eq!(
+            guarded(&pieces, &slices).1.as_deref(),
+            Some(&*expected.replace("1 of 3", "2 of 8"))
+        );
     }
 
     /// A slice of 100 operations, for each of which the load engine needed so many microseconds.
