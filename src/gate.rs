@@ -1,7 +1,11 @@
 //! `--fail-on`: what a comparison means for a build that must not become slower.
 
 use crate::{exit::Code, talk};
-use analysis::{Cell, PhaseResult, Reason, Verdict};
+use analysis::{
+    Cell, PhaseResult, Reason, Verdict,
+    history::{History, Step, Trend},
+};
+use clap::ValueEnum;
 use model::{margins::Margins, number::counted};
 
 /// The metrics that are looked at if neither the comparison nor the run was asked for others: what
@@ -109,6 +113,50 @@ fn outcome(judged: &[Judged<'_>], gaps: &[String], allowed: usize) -> Code {
     if undecided > allowed { Code::Undecided } else { Code::Done }
 }
 
+/// Which steps to the worse are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Steps {
+    /// Confirmed ones
+    Confirmed,
+    /// Suspected ones too
+    Suspected,
+}
+
+/// The exit code of histories in which no step to the worse may begin with one of the `latest` runs
+/// of a series, and their names on stderr.
+pub(crate) fn steps(histories: &[&History], latest: usize, wanted: Steps) -> Code {
+    let mut found = Vec::new();
+    for history in histories {
+        let first = history.sessions.len().saturating_sub(latest);
+        for trend in &history.trends {
+            let is_recent =
+                |step: &&Step| trend.points.get(step.at).is_some_and(|at| at.session >= first);
+            let counts = |step: &&Step| step.is_confirmed || wanted == Steps::Suspected;
+            let is_worse = |step: &&Step| trend.is_worse(step) == Some(true);
+            let steps = trend.found.steps.iter().filter(is_recent).filter(counts).filter(is_worse);
+            found.extend(steps.map(|step| stepped(history, trend, step)));
+        }
+    }
+    let code = if found.is_empty() { Code::Done } else { Code::Missed };
+    name(found.into_iter());
+    code
+}
+
+/// Series, test, variant and metric of a step, its size, and the run that it begins with.
+fn stepped(history: &History, trend: &Trend, step: &Step) -> String {
+    let sure = if step.is_confirmed { "confirmed" } else { "suspected" };
+    let variant = match trend.variant.as_str() {
+        "" => String::new(),
+        variant => format!("{variant} "),
+    };
+    let (low, high) = step.interval;
+    let run = trend.first(step, history).map_or("", |session| &session.run);
+    format!(
+        "{sure} step: {}: {variant}{}: {} {:.3}x [{low:.3}, {high:.3}] since run {run}",
+        history.name, trend.phase, trend.metric.name, step.ratio
+    )
+}
+
 /// Says the first of some sentences, and how many more there are.
 fn name(mut sentences: impl Iterator<Item = String>) {
     sentences.by_ref().take(NAMED).for_each(|sentence| talk::say(&sentence));
@@ -198,7 +246,8 @@ impl Judged<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::margins::Quantity;
+    use analysis::history::{Quantity, Session, history};
+    use model::margins;
 
     fn cell(verdict: Verdict) -> Cell {
         let metric = analysis::select_metrics(&["ops_per_second".to_owned()]).unwrap()[0];
@@ -319,7 +368,7 @@ mod tests {
             of("foreground_user_instructions_per_op", Verdict::Equivalent),
         ];
         let phases = vec![PhaseResult { cells, ..phase() }];
-        let check = |decide: &[Quantity], expected: Code| {
+        let check = |decide: &[margins::Quantity], expected: Code| {
             let asked = decide.iter().map(|quantity| (*quantity, 1.005)).collect();
             let (phases, margins) = (phases.clone(), Margins { asked });
             let comparisons =
@@ -327,8 +376,8 @@ mod tests {
             let report = report::Report { comparisons, ..report::Report::default() };
             assert_eq!(regressions(&report, &[], 0), expected, "{decide:?}");
         };
-        check(&[Quantity::Instructions], Code::Done);
-        check(&[Quantity::Instructions, Quantity::Time], Code::Undecided);
+        check(&[margins::Quantity::Instructions], Code::Done);
+        check(&[margins::Quantity::Instructions, margins::Quantity::Time], Code::Undecided);
         check(&[], Code::Undecided);
     }
 
@@ -352,6 +401,34 @@ mod tests {
         check(&comparison, &[], 1, Code::Done);
         comparison.phases[0].cells.push(cell(Verdict::Regression));
         check(&comparison, &[], 1, Code::Missed);
+    }
+
+    #[test]
+    fn a_recent_step_to_the_worse_fails() {
+        let metric = analysis::select_metrics(&["server_cpu_us_per_op".to_owned()]).unwrap()[0];
+        let run = |index: usize| Session { run: index.to_string(), ..Session::default() };
+        let of = |at: usize, after: f64| {
+            let value = |index: usize| if index < at { 100.0 } else { after };
+            let noise = |index: usize| 1.0 + (index * 7 % 5) as f64 / 1000.0;
+            let comparison = |index: usize| {
+                let value = Some(value(index) * noise(index));
+                let cells = vec![Cell { metric, value, ..cell(Verdict::Base) }];
+                let phases = vec![PhaseResult { cells, ..phase() }];
+                analysis::Comparison { phases, ..analysis::Comparison::default() }
+            };
+            let runs = (0..30).map(|index| (run(index), comparison(index))).collect();
+            history("nightly", runs, &[metric], Quantity::Value)
+        };
+        let check = |at, after, latest, wanted, expected: Code| {
+            let found = of(at, after);
+            assert_eq!(steps(&[&found], latest, wanted), expected, "{:?}", found.trends);
+        };
+        check(20, 110.0, 10, Steps::Confirmed, Code::Missed);
+        check(20, 110.0, 9, Steps::Confirmed, Code::Done);
+        check(20, 90.0, 10, Steps::Confirmed, Code::Done);
+        check(27, 110.0, 10, Steps::Confirmed, Code::Done);
+        check(27, 110.0, 10, Steps::Suspected, Code::Missed);
+        check(20, 100.0, 10, Steps::Suspected, Code::Done);
     }
 
     #[test]

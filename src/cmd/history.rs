@@ -4,7 +4,9 @@ use super::Verb;
 use crate::{
     args::{Color, DEFAULT_RESULTS},
     comparison::{HTML, TABLE},
+    count,
     exit::Code,
+    gate::{self, Steps},
     history::{self, Wanted},
     outputs::{self, Author},
     talk,
@@ -37,6 +39,7 @@ pub(super) const VERB: Verb = Verb {
         ("dbdyno history", "All series in the results folder"),
         ("dbdyno history nightly --out nightly.html", "A page with charts"),
         ("dbdyno history nightly --test insert --of ratio", "One test, compared with the base"),
+        ("dbdyno history nightly --fail-on confirmed", "For CI: exit code 1 on a new step"),
     ],
     arguments: Arguments::augment_args,
     run,
@@ -68,6 +71,20 @@ struct Arguments {
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = TABLE, value_parser = formats())]
     format: String,
+    /// Exit with code 1 if one of the latest runs is where values became worse
+    #[arg(long, value_enum, value_name = "STEPS")]
+    fail_on: Option<Steps>,
+    /// With `--fail-on`: how many runs of each series are the latest. A step is confirmed from the
+    /// fifth run on
+    #[arg(
+        long,
+        value_name = "COUNT",
+        default_value_t = 10,
+        requires = "fail_on",
+        value_parser = |text: &str| count::whole::<usize>(text, 1..=count::MOST),
+        allow_negative_numbers = true,
+    )]
+    latest: usize,
 }
 
 /// Formats that write any document.
@@ -123,7 +140,13 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     for warning in warnings.filter(|warning| said.insert(*warning)) {
         talk::say(&format!("warning: {warning}"));
     }
-    Ok(Code::Done)
+    Ok(match arguments.fail_on {
+        Some(steps) => {
+            let histories: Vec<_> = pages.iter().map(|page| &page.history).collect();
+            gate::steps(&histories, arguments.latest, steps)
+        }
+        None => Code::Done,
+    })
 }
 
 /// All pages as one document.

@@ -454,7 +454,7 @@ mod tests {
         check("--workloads scan,point-query", "`--set 'workloads=[\"scan\", \"point-query\"]'`\n");
         check("--looks=4,8", "`--set 'looks=[4,8]'`\n");
         check("--report-interval", "`dbdyno run --progress plain` prints a line per slice");
-        check("--fail-on", "no option `--fail-on`; `dbdyno compare` has it");
+        check("--fail-on", "`--fail-on`; `dbdyno compare`, `dbdyno history` have it");
         let text = answer("dbdyno --catalog x list runs");
         assert!(
             text.contains("stands behind the command, as in `dbdyno list --catalog`"),

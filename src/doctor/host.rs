@@ -48,9 +48,9 @@ impl Host {
     /// This host, with the data folders in `folder`; takes about two seconds.
     pub(crate) fn here(folder: &Path, plan: Option<&Plan>) -> Self {
         let roots = Roots::default();
-        let before = Load::at(&roots.proc);
+        let before = Load::now(&roots.proc);
         thread::sleep(WATCH);
-        let load = Load::at(&roots.proc).since(&before);
+        let load = Load::now(&roots.proc).since(&before);
         let environment = probe::environment(folder);
         let free = rustix::fs::statvfs(folder).ok();
         Self {

@@ -1,40 +1,39 @@
 //! Who uses the CPUs while nothing is measured.
 
 use model::environment::cpus_of;
+use probe::HostTime;
 use std::{collections::BTreeMap, path::Path};
 
-/// CPU time by use, in ticks of the kernel.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// CPU time by use.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Load {
-    /// All CPU time that went by.
-    total: u64,
-    /// Of it, what processes and the kernel used.
-    busy: u64,
-    /// Of it, what the hypervisor gave to others.
-    stolen: u64,
+    /// Of the host's CPUs.
+    host: HostTime,
     /// CPUs.
     cpus: usize,
-    /// Processes with their time, by number.
+    /// Processes with their time in ticks of the kernel, by number.
     processes: BTreeMap<u32, (String, u64)>,
 }
 
 impl Load {
     /// The counters of `/proc`, or of a folder like it, until now.
-    pub(crate) fn at(proc: &Path) -> Self {
+    pub(crate) fn now(proc: &Path) -> Self {
+        Self::of(proc, HostTime::of)
+    }
+
+    fn of(proc: &Path, time: impl Fn(&str) -> Option<HostTime>) -> Self {
         let stat = fs_err::read_to_string(proc.join("stat")).unwrap_or_default();
-        let mut load = Self { processes: processes(proc), ..Self::default() };
-        let Some(line) = stat.lines().find_map(|line| line.strip_prefix("cpu ")) else {
-            return load;
-        };
-        let ticks: Vec<u64> = line.split_whitespace().map(|n| n.parse().unwrap_or(0)).collect();
-        // Time of guests, which follows, is part of user time.
-        let [user, nice, system, idle, iowait, irq, softirq, steal] =
-            std::array::from_fn(|at| ticks.get(at).copied().unwrap_or(0));
-        load.busy = user + nice + system + irq + softirq;
-        load.stolen = steal;
-        load.cpus = cpus_of(&stat);
-        load.total = load.busy + steal + idle + iowait;
-        load
+        Self {
+            host: time(&stat).unwrap_or_default(),
+            cpus: cpus_of(&stat),
+            processes: processes(proc),
+        }
+    }
+
+    /// The same at a moment of a test.
+    #[cfg(test)]
+    pub(crate) fn at(proc: &Path, ns: f64) -> Self {
+        Self::of(proc, |stat| HostTime::at(stat, ns))
     }
 
     /// What happened since an earlier moment.
@@ -44,9 +43,7 @@ impl Load {
             (pid, (name, ticks.saturating_sub(earlier)))
         };
         Self {
-            total: self.total.saturating_sub(before.total),
-            busy: self.busy.saturating_sub(before.busy),
-            stolen: self.stolen.saturating_sub(before.stolen),
+            host: self.host - before.host,
             cpus: self.cpus,
             processes: self.processes.into_iter().map(used).collect(),
         }
@@ -54,17 +51,21 @@ impl Load {
 
     /// Share of all CPU time that was used; none if no time went by.
     pub(crate) fn busy_share(&self) -> Option<f64> {
-        (self.total > 0).then(|| self.busy as f64 / self.total as f64)
+        self.share(self.host.busy_ns)
+    }
+
+    /// Share of all CPU time that the hypervisor gave to other guests.
+    pub(crate) fn stolen_share(&self) -> Option<f64> {
+        self.share(self.host.steal_ns)
+    }
+
+    fn share(&self, ns: f64) -> Option<f64> {
+        (self.host.whole_ns > 0.0).then(|| (ns / self.host.whole_ns).clamp(0.0, 1.0))
     }
 
     /// Number of CPUs; 1 where it is not told.
     pub(crate) fn cpus(&self) -> f64 {
         self.cpus.max(1) as f64
-    }
-
-    /// Share of all CPU time that the hypervisor gave to other guests.
-    pub(crate) fn stolen_share(&self) -> Option<f64> {
-        (self.total > 0).then(|| self.stolen as f64 / self.total as f64)
     }
 
     /// The process that used most, with its number.
@@ -94,6 +95,7 @@ fn processes(proc: &Path) -> BTreeMap<u32, (String, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use probe::tick_ns;
 
     #[test]
     fn shares_are_those_of_the_time_between() {
@@ -107,17 +109,20 @@ mod tests {
             let stat = format!("{pid} ({name}) S 1 1 1 0 -1 0 1 2 3 4 {user} 5 0 0 20 0\n");
             write(&format!("{pid}/stat"), &stat);
         };
-        write("stat", "cpu  100 0 50 1000 10 0 0 5 0 0\ncpu0 1 1 1 1\ncpu1 1 1 1 1\n");
+        let cpus = "cpu0 1 1 1 1\ncpu1 1 1 1 1\n";
+        write("stat", &format!("cpu  100 0 50 1000 10 0 0 5 0 0\n{cpus}"));
         of(7, "a b) c", 500);
         of(8, "quiet", 9000);
-        let before = Load::at(lab.path());
+        let before = Load::at(lab.path(), 1000.0 * tick_ns());
         assert_eq!((before.cpus(), Load::default().cpus()), (2.0, 1.0));
-        write("stat", "cpu  130 2 60 1050 10 4 4 15 0 0\n");
+        // 200 ticks of both CPUs, 60 idle and 10 stolen; the clock saw fewer busy ones.
+        write("stat", &format!("cpu  130 2 60 1060 10 4 4 15 0 0\n{cpus}"));
         of(7, "a b) c", 520);
-        let load = Load::at(lab.path()).since(&before);
-        assert_eq!((load.total, load.busy, load.stolen), (110, 50, 10));
+        let load = Load::at(lab.path(), 1100.0 * tick_ns()).since(&before);
         assert_eq!(load.busiest(), Some((7, "a b) c")));
-        assert_eq!(load.busy_share(), Some(50.0 / 110.0));
-        assert_eq!(Load::at(&lab.path().join("none")).busy_share(), None);
+        let about = |share: Option<f64>, expected: f64| (share.unwrap() - expected).abs() < 1e-9;
+        assert!(about(load.busy_share(), 0.65), "{load:?}");
+        assert!(about(load.stolen_share(), 0.05), "{load:?}");
+        assert_eq!(Load::now(&lab.path().join("none")).busy_share(), None);
     }
 }

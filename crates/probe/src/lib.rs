@@ -51,7 +51,7 @@ pub use permission::{Permission, SyncCounts, files_per_task, permission, sync_co
 pub use processors::stay_on_fast_processors;
 pub use sampler::{Sampler, raise_peaks};
 pub use target::Target;
-pub use task::{process_tree, task_cpu, task_cpu_again};
+pub use task::{process_tree, task_cpu, task_cpu_again, tick_ns};
 pub use tracefs::{NoSyncEvents, SyncEvents};
 pub use value::Values;
 pub use waits::Waits;

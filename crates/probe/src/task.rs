@@ -34,7 +34,7 @@ pub fn process_tree(pids: &[u32]) -> Vec<u32> {
 }
 
 /// Length of a tick, in which the kernel counts the CPU time of the host, nanoseconds.
-pub(crate) fn tick_ns() -> f64 {
+pub fn tick_ns() -> f64 {
     1e9 / procfs::ticks_per_second().max(1) as f64
 }
 

@@ -9,7 +9,7 @@ use crate::{
     number, words,
 };
 use analysis::history::{History, LASTING, Point, Quantity, Session, Step, Trend, host_change};
-use model::{metric::Better, number::counted};
+use model::number::counted;
 use std::collections::BTreeMap;
 
 /// A history with what is known beside it.
@@ -252,10 +252,10 @@ fn titled(trend: &Trend) -> String {
 
 /// Whether a step made the metric better.
 fn direction(trend: &Trend, step: &Step) -> &'static str {
-    match (trend.metric.better, step.ratio > 1.0) {
-        (Better::Neither, _) => "",
-        (Better::Higher, true) | (Better::Lower, false) => "better",
-        _ => "worse",
+    match trend.is_worse(step) {
+        None => "",
+        Some(true) => "worse",
+        Some(false) => "better",
     }
 }
 

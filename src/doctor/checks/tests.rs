@@ -1,7 +1,7 @@
 use super::*;
 use crate::doctor::{Weight, load::Load};
 use model::plan::Estimate;
-use probe::{Roots, SyncEvents};
+use probe::{Roots, SyncEvents, tick_ns};
 use tempfile::TempDir;
 
 /// A host whose files lie in a folder: `proc/…` and `sys/…`.
@@ -215,9 +215,9 @@ fn other_load_is_named_by_its_busiest_process() {
     let spin = |ticks: u64| format!("42 (spin) R 1 1 1 0 -1 0 0 0 0 0 {ticks} 0 0 0 20 0\n");
     let after = |user: u64, idle: u64, steal: u64| {
         let fake = Fake::new().with("proc/stat", &stat(0, 0, 0)).with("proc/42/stat", &spin(0));
-        let before = Load::at(&fake.host.roots.proc);
+        let before = Load::now(&fake.host.roots.proc);
         let fake = fake.with("proc/stat", &stat(user, idle, steal)).with("proc/42/stat", &spin(9));
-        let load = Load::at(&fake.host.roots.proc).since(&before);
+        let load = Load::now(&fake.host.roots.proc).since(&before);
         fake.change(|host| host.load = load)
     };
     check(
@@ -236,9 +236,10 @@ fn other_load_is_named_by_its_busiest_process() {
     let cpus: String = (0..40).map(|cpu| format!("cpu{cpu} 1 1 1 1\n")).collect();
     let stat = |user: u64, idle: u64| format!("{}{cpus}", stat(user, idle, 0));
     let large = Fake::new().with("proc/stat", &stat(0, 0)).with("proc/42/stat", &spin(0));
-    let before = Load::at(&large.host.roots.proc);
+    let before = Load::at(&large.host.roots.proc, 0.0);
     let large = large.with("proc/stat", &stat(1, 99)).with("proc/42/stat", &spin(9));
-    let load = Load::at(&large.host.roots.proc).since(&before);
+    let later = 100.0 / 40.0 * tick_ns();
+    let load = Load::at(&large.host.roots.proc, later).since(&before);
     let large = large.change(|host| host.load = load);
     let expected = "1.0 % of the CPU time, 40 % of one CPU, most by `spin` (42)";
     check(&large, "load", "spoils", expected);

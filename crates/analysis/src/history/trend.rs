@@ -2,7 +2,10 @@
 
 use super::steps::{Step, Steps, steps};
 use crate::{Cell, Comparison, Reason};
-use model::{metric::Metric, shared::Name};
+use model::{
+    metric::{Better, Metric},
+    shared::Name,
+};
 use std::collections::BTreeMap;
 
 /// A run as a history needs it.
@@ -128,6 +131,15 @@ fn value(cell: &Cell, quantity: Quantity) -> Option<f64> {
 }
 
 impl Trend {
+    /// Whether the values are worse from a step on; none of a metric without a good direction.
+    pub fn is_worse(&self, step: &Step) -> Option<bool> {
+        match self.metric.better {
+            Better::Higher => Some(step.ratio < 1.0),
+            Better::Lower => Some(step.ratio > 1.0),
+            Better::Neither => None,
+        }
+    }
+
     /// The run of the first value at a step's new level.
     pub fn first<'a>(&self, step: &Step, history: &'a History) -> Option<&'a Session> {
         history.sessions.get(self.points.get(step.at)?.session)
